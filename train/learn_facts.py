@@ -48,7 +48,7 @@ EVIDENCE = {
 }
 USUAL_LENGTH = 9
 # Most held-out pairs of a language that a kind may contradict, as a share.
-CONTRADICTED = 0.02
+MOST_CONTRADICTED = 0.02
 
 
 class Examples(NamedTuple):
@@ -227,6 +227,6 @@ def _weigh(
     for code in codes:
         found[code] = usual.copy()
         if code in held:
-            low = np.quantile(kind_logits(*held[code], usual), CONTRADICTED, axis=0)
+            low = np.quantile(kind_logits(*held[code], usual), MOST_CONTRADICTED, axis=0)
             found[code][:, 0] += np.maximum(0, -low)
     return found

@@ -130,7 +130,7 @@ def _scored_row(
 
 
 def _msrpc(writer: PartWriter, part: str, files: Sequence[Path]) -> None:
-    """Read label, two ids and two sentences, under a header."""
+    """Read the rows of MSRPC under their header: a label, two ids and two sentences."""
     for path, split in zip(files, ("train", "test"), strict=True):
         with ExitStack() as stack:
             rows = _msrpc_rows(path, first_member(stack, [path]))

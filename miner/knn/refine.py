@@ -65,10 +65,11 @@ def refine(
 
 
 def rank(vectors: np.ndarray, base: VectorSet, candidates: np.ndarray, k: int) -> Ranked:
-    """Rank ``candidates (b, w) int32``, positions in ``base``, of ``vectors (b, d)``.
+    """Rank the candidates of each of ``vectors (b, d)`` by their exact similarity.
 
-    Returns exact similarities and positions, ``(b, min(k, w))``, by similarity descending, then
-    position. A position of -1 marks an empty slot.
+    ``candidates (b, w) int32`` are positions in ``base``. Returns exact similarities and
+    positions, ``(b, min(k, w))``, by similarity descending, then position. A position of -1
+    marks an empty slot.
     """
     from miner.kernels.exact import rescore
 

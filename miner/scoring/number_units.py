@@ -60,7 +60,7 @@ def _behind(one: Numeral) -> int:
 
 
 def _named_unit(one: Numeral, text: str) -> tuple[str, str] | None:
-    """Return the kind and name of the unit behind a number: money, dollar; None without one."""
+    """Return the kind and the name of the unit after a number (money, dollar), or None."""
     found = _NAMED_UNIT.match(text, _behind(one))
     if found and found.lastgroup:
         return UNITS[int(found.lastgroup[1:])][:2]

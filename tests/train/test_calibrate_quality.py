@@ -12,7 +12,9 @@ from miner.encoder.encoder import Encoder
 from miner.encoder.known_languages import KnownLanguage
 from miner.encoder.model import load
 from miner.scoring.logistic import sigmoid
+from miner.scoring.quality import CONTRADICTED
 from miner_train.calibrate_quality import (
+    ALONE,
     HIGHEST,
     LOST,
     LOST_OF_EACH,
@@ -109,3 +111,9 @@ def test_held_out_text_calibrates_a_model(knowing_model) -> None:
     assert again == known
     few = [dataclasses.replace(texts[0], held=(held[0][:9], held[1][:9]))]
     assert calibrated(model, few, 1, Encoder).languages == model.languages
+
+
+def test_a_wrong_number_lies_below_every_bound_that_is_learned():
+    assert CONTRADICTED <= LOWEST * ALONE
+    # A language with one source has the lowest bound.
+    assert bound_of([np.zeros(5)], [np.zeros(5)]) == pytest.approx(LOWEST * ALONE)
