@@ -21,7 +21,7 @@ from miner.knn.settings import SearchSettings
 from miner.scoring.logistic import log_odds
 from miner.scoring.quality import FEATURES as QUALITY_FEATURES
 from miner.scoring.quality import Quality, features_of_rows
-from miner.scoring.second_opinion import BEADS, doubt_limit, standard_margins
+from miner.scoring.second_opinion import BEADS, bead_in_doubt, doubt_limit, standard_margins
 from miner.scoring.second_reading import encoded
 
 # Minimum probability of a bead by the flattened first stage, and the factor that flattens it.
@@ -30,8 +30,6 @@ LEAST, TEMPER = 1e-3, np.float32(0.5)
 USUAL = 0.65
 # Share of joined sentences below which joining counts as unused.
 SELDOM = 0.02
-# Posterior probabilities of beads that a second opinion is asked about.
-DOUBT = (0.05, 0.95)
 # Maximum absolute logit of a quality.
 CLIP = 8.0
 # Mean logit of the quality of neighbouring beads at which they are as likely related as not; slope;
@@ -81,7 +79,7 @@ class LikelyBeads:
         forward_backward(scores, limits, KINDS, posterior)
         sure = posterior[self.cell, self.kind]
         paired = (KINDS[self.kind] > 0).all(axis=1)
-        doubtful = paired & (sure >= DOUBT[0]) & (sure <= DOUBT[1])
+        doubtful = paired & bead_in_doubt(sure)
         limit = doubt_limit(sure[doubtful], most)
         some = np.flatnonzero(doubtful & (np.abs(log_odds(sure)) < limit))
         spans = spans_of(self.cell[some], self.kind[some], limits)

@@ -57,7 +57,7 @@ def both_opinions(run: Run, texts: Sequence[Rated], reader: SecondReader) -> lis
         )
     sizes = [float(sum(piece.rows for piece in text.pieces)) for text in texts]
     doubts = [
-        run.task("doubt", doubt, f"{number:04}", units=size, most=reader.most, **text._asdict())
+        run.task("doubt", doubt, f"{number:04}", units=size, reader=reader, **text._asdict())
         for number, (text, size) in enumerate(zip(texts, sizes, strict=True))
     ]
     run.wait()
@@ -100,14 +100,17 @@ def _columns(scoring: Scoring) -> list[int]:
 
 @hints(seconds=1e-6, memory=2)
 def doubt(
-    job: Job, pieces: list[Piece], scoring: Scoring, tasks: list[Result], most: int | None
+    job: Job, pieces: list[Piece], scoring: Scoring, tasks: list[Result], reader: SecondReader
 ) -> dict[str, Any]:
-    """Choose the most doubtful rows of a text, at most ``most``; keep their distinct sentences.
+    """Choose the most doubtful rows of a text; keep their distinct sentences.
 
-    ``tasks`` have scored the pieces. Pairs with contradicting numbers are not doubtful.
+    At most ``reader.most`` rows. ``tasks`` have scored the pieces. Pairs with contradicting numbers
+    are not doubtful.
     """
     qualities = [task.array("scores")["score"][:, _columns(scoring)] for task in tasks]
-    limit = doubt_limit(np.concatenate([_most_doubtful(values) for values in qualities]), most)
+    limit = doubt_limit(
+        np.concatenate([_most_doubtful(values) for values in qualities]), reader.most
+    )
     texts: tuple[list[str], list[str]] = [], []
     rows: list[int] = []
     for piece, quality in zip(pieces, qualities, strict=True):

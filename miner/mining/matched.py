@@ -15,6 +15,7 @@ from miner.mining.sides import Scorer, each
 from miner.precision.decoys import DecoyPairs
 from miner.scoring.margin import Candidates
 from miner.scoring.pairs import Pairs
+from miner.scoring.second_opinion import DOUBTFUL
 from miner.scoring.second_reading import SecondReader
 from miner.scoring.verifier import FEATURES
 from miner.tasks.run import Run
@@ -112,7 +113,7 @@ def score_and_match(
     )
     shared: dict[str, Any] = {"rounds": replace(rounds, best=best)}
     calls = each(sources, logits=verified)
-    scores = run.stage("score", score_stages.score, calls, **shared)
+    scores = run.stage("score", score_stages.score, calls, doubtful=DOUBTFUL, **shared)
     matched = run.task("match", score_stages.match, parts=scores, **matching)
     knocked: list[Result] = []
     if near.draws:

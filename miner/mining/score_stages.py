@@ -26,7 +26,6 @@ from miner.progress import Reporter, silent
 from miner.scoring.context_features import BestLogits
 from miner.scoring.margin import CandidateBlocks, Candidates
 from miner.scoring.matching import Retrieval, best_pairs
-from miner.scoring.second_opinion import DOUBTFUL
 from miner.scoring.verification import BLOCK, PairLogits, candidate_logits, scored_blocks
 from miner.scoring.verification import features as features_of
 from miner.tasks.exchange import part_of, received, send
@@ -94,12 +93,14 @@ def best_logits(job: Job, rounds: Rounds, parts: list[Result]) -> None:
 
 
 @hints(seconds=6e-5, memory=1300)
-def score(job: Job, rounds: Rounds, part: Part, logits: Result | None = None) -> None:
+def score(
+    job: Job, rounds: Rounds, part: Part, logits: Result | None = None, doubtful: float = 1.0
+) -> None:
     """Score a part's candidates; keep the best of each source and, within the part, of each target.
 
     Scores are probabilities from the ``logits`` of the part and the best of all targets, or
     margins without ``logits``. With probabilities, all candidates that a second opinion may read
-    are kept too.
+    are kept too: those of at least ``doubtful``.
     """
     for number in rounds:
         blocks = rounds.candidates(part, number)
@@ -107,22 +108,22 @@ def score(job: Job, rounds: Rounds, part: Part, logits: Result | None = None) ->
         if logits is not None:
             context = rounds.context(number, blocks, logits)
             scored = scored_blocks(blocks, rounds.verifier(job.threads), context)
-        kept = _best_of(scored, likely=logits is not None)
+        kept = _best_of(scored, doubtful if logits is not None else None)
         for name, pairs in zip(("forward", "backward", "likely"), kept, strict=True):
             save_candidates(job, f"{number}-{name}", pairs, part.span[0])
 
 
 def _best_of(
-    blocks: Iterator[Candidates], *, likely: bool
+    blocks: Iterator[Candidates], least: float | None
 ) -> tuple[Candidates, Candidates, Candidates]:
-    """Return the best pairs of the sources, of the targets, and ``likely`` pairs if requested."""
+    """Return the best pairs of the sources, of the targets, and all of ``least`` or more."""
     forward, backward, doubtful = ([Candidates.zeros(0)] for _ in range(3))
     for block in blocks:
         best = best_pairs(block)
         forward.append(best[0])
         backward.append(best[1])
-        if likely:
-            doubtful.append(block.take(block.score >= DOUBTFUL))
+        if least is not None:
+            doubtful.append(block.take(block.score >= least))
         if sum(map(len, backward)) > COLLECTED:
             backward = [best_pairs(Candidates.joined(backward))[1]]
     of_targets = best_pairs(Candidates.joined(backward))[1]

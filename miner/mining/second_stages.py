@@ -98,7 +98,7 @@ def ask(
         draws=near.draws,
         targets=sides[1].size,
         decoys=near.decoys,
-        most=reader.most,
+        reader=reader,
     )
     run.wait()
     vectors = read_all(run, doubts, _texts(near, doubts, reader))
@@ -135,9 +135,9 @@ def doubt(
     draws: tuple[int, ...],
     targets: int,
     decoys: Result | None,
-    most: int | None,
+    reader: SecondReader,
 ) -> dict[str, Any]:
-    """Choose the candidates to read, at most ``most``: the most doubtful of the search.
+    """Choose the candidates to read, at most ``reader.most``: the most doubtful of the search.
 
     Decoys and knock-outs are read if they are as doubtful.
     """
@@ -145,7 +145,7 @@ def doubt(
         Candidates.joined(load_candidates(task.array(f"{number}-likely")) for task in parts)
         for number in range(1 + len(draws))
     ]
-    limit = doubt_limit(likely[0].score, most)
+    limit = doubt_limit(likely[0].score, reader.most)
     rows: dict[str, list[np.ndarray]] = {SIDES[0]: [], SIDES[1]: [], DECOYS: []}
     pools = np.split(decoys.array("draws"), np.cumsum(draws)[:-1]) if decoys is not None else []
     named, pairs = {str(number): candidates for number, candidates in enumerate(likely)}, {}

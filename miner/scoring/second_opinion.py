@@ -6,7 +6,7 @@ language share tells nothing of a pair. The margin of a pair is its cosine less 
 both sentences to their nearest among the sentences read.
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -25,8 +25,8 @@ FEWEST = 20
 DOUBTFUL = 0.01
 # What an unlikely pair of mining gets that is not read (tried values: benchmarks/LOG.md).
 UNREAD = -1.6
-# Qualities that are read.
-BAND = (0.02, 0.9)
+# Qualities that are read, and posterior probabilities of beads that are.
+BAND, BEAD_BAND = (0.02, 0.9), (0.05, 0.95)
 # Step from one row to the next of the other side, in pairs by chance.
 STEP = 7919
 # Rows that are centred at a time.
@@ -53,6 +53,16 @@ class Weighing(NamedTuple):
 MINING, QUALITY = Weighing(1.0, 2.0), Weighing(0.7, -0.15, 1.0)
 # Of the score of a bead, an alignment's own.
 BEADS = Weighing(0.9, 0.0)
+# Constants that decide results: a kept task counts only while they are the same.
+DECIDING = (
+    *("NEAREST", "FEWEST", "DOUBTFUL", "UNREAD", "BAND", "BEAD_BAND", "STEP"),
+    *("MINING", "QUALITY", "BEADS"),
+)
+
+
+def constants() -> dict[str, Any]:
+    """Return the values of :data:`DECIDING`, which enter the fingerprints of tasks."""
+    return {name: globals()[name] for name in DECIDING}
 
 
 def centred(vectors: np.ndarray, of: np.ndarray | None = None) -> np.ndarray:
@@ -157,6 +167,11 @@ def doubt_limit(score: np.ndarray, most: int | None) -> float:
 def in_doubt(quality: np.ndarray) -> np.ndarray:
     """Return a mask of the qualities that a second opinion is asked about."""
     return (quality >= BAND[0]) & (quality <= BAND[1])
+
+
+def bead_in_doubt(posterior: np.ndarray) -> np.ndarray:
+    """Return a mask of the posterior probabilities of beads that are read."""
+    return (posterior >= BEAD_BAND[0]) & (posterior <= BEAD_BAND[1])
 
 
 def of_both(quality: np.ndarray, margin: np.ndarray) -> np.ndarray:

@@ -24,6 +24,7 @@ from miner.errors import ArtifactError, ResourceError
 from miner.json_files import read_json
 from miner.option_values import SIDES
 from miner.progress import silent
+from miner.scoring.second_opinion import constants
 from miner.tasks.record import record
 from miner.tasks.run import Call, Run
 from miner.tasks.task import Job, Result, hints
@@ -41,10 +42,14 @@ Second = SentenceEncoder | str | Path | Any | None
 
 @dataclass(frozen=True)
 class SecondReader:
-    """Second encoder for the text of both sides, and the maximum pairs that it may read."""
+    """Second encoder for the text of both sides, and the maximum pairs that it may read.
+
+    ``constants`` of the second opinion are for the fingerprints of tasks.
+    """
 
     models: tuple[EncoderRef, EncoderRef]
     most: int | None = None
+    constants: dict[str, Any] = field(default_factory=constants)
 
 
 @dataclass(frozen=True)

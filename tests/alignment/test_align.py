@@ -12,7 +12,6 @@ from support.near_copies import NEAR
 import miner
 from miner import Keep, align
 from miner.alignment import anchors as anchors_module
-from miner.alignment import fine
 from miner.alignment.align import align_texts
 from miner.alignment.aligned import Aligned, Document, is_wrapped
 from miner.alignment.ladder import read_ladder
@@ -323,7 +322,7 @@ def doubting(monkeypatch: pytest.MonkeyPatch) -> None:
     """Lower the limits of the second opinion, so that nearly all beads of a small text are in
     doubt.
     """
-    monkeypatch.setattr(fine, "DOUBT", (1e-4, 0.9999))
+    monkeypatch.setattr(second_opinion, "BEAD_BAND", (1e-4, 0.9999))
     monkeypatch.setattr(second_opinion, "FEWEST", 5)
 
 
@@ -341,6 +340,18 @@ def knowing(texts: Texts) -> Knowing:
     source, target = shortened(texts)
     found = [([source[i] for i in own], [target[j] for j in other]) for own, other in gold()]
     return Knowing([(" ".join(own), " ".join(other)) for own, other in found if own and other])
+
+
+def test_constants_of_a_second_opinion_are_in_the_fingerprint(
+    texts, knowing, doubting, tmp_path, monkeypatch
+) -> None:
+    paths = put(tmp_path, shortened(texts))
+    given = {"second": knowing, "work": tmp_path / "work"}
+    knowing.fingerprint = "one"
+    before = align(*paths, **given)
+    monkeypatch.setattr(second_opinion, "BEAD_BAND", (0.5, 0.6))
+    after, alone = align(*paths, **given), align(*paths, second=knowing)
+    assert np.array_equal(after.score, alone.score) and not np.array_equal(after, before)
 
 
 def test_a_second_opinion_reads_beads_in_doubt(texts, knowing, doubting, tmp_path) -> None:

@@ -111,6 +111,25 @@ def test_nothing_is_read_twice(scored, pairs, verifying_model, tmp_path):
 
 
 @pytest.mark.parametrize(
+    ("name", "new"),
+    [("BAND", (0.2, 0.9)), ("QUALITY", second_opinion.Weighing(0.5, 0.1)), ("NEAREST", 2)],
+)
+def test_another_constant_decides_anew(
+    scored, pairs, verifying_model, tmp_path, monkeypatch, name, new
+):
+    work, second = tmp_path / "work", Counting(verifying_model)
+    path = tmp_path / "pairs.tsv"
+    path.write_text("".join(f"{s}\t{t}\n" for s, t in pairs), encoding="utf-8")
+    before, read = scored(str(path), work=work, second=second), len(second.read)
+    monkeypatch.setattr(second_opinion, name, new)
+    found = scored(str(path), work=work, second=second)
+    assert not np.array_equal(found, before)
+    # A sentence is known by its first row in doubt, which depends on the band.
+    assert name == "BAND" or set(second.read[read:]) <= set(PROBES)
+    assert np.array_equal(found, scored(pairs, second=Counting(verifying_model)))
+
+
+@pytest.mark.parametrize(
     ("fault", "said"),
     [
         ("NaN", "second: encode returned NaN or infinity for "),

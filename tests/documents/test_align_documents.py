@@ -11,7 +11,6 @@ from support.near_copies import NEAR
 
 import miner
 from miner import Keep
-from miner.alignment import fine
 from miner.alignment.settings import BeadSettings
 from miner.config_fields import SettingsError
 from miner.documents.knock_out import Scores, decoys, each_stands_for, falling, share_right
@@ -19,6 +18,7 @@ from miner.documents.layout import DocumentFormat
 from miner.documents.stages import mean_vote
 from miner.errors import CorpusError, ResourceError
 from miner.evaluation.gold import read_gold
+from miner.scoring import second_opinion
 from miner.tasks.workers import Workers
 
 Documents = dict[str, list[str]]
@@ -77,7 +77,7 @@ def test_documents_find_their_translations(both, tmp_path):
 
 
 def test_a_second_opinion_reads_beads_of_the_pairs(both, tiny_model, tmp_path, monkeypatch):
-    monkeypatch.setattr(fine, "DOUBT", (1e-6, 1 - 1e-6))
+    monkeypatch.setattr(second_opinion, "BEAD_BAND", (1e-6, 1 - 1e-6))
     files = [rows(tmp_path / f"{i}.jsonl", own) for i, own in enumerate(both)]
     notes: list[str] = []
     second = Counting(tiny_model)

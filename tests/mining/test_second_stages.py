@@ -9,13 +9,16 @@ import pytest
 from support.foreign import Counting, Knowing
 from support.mined_corpus import MEANS, Corpus, Tasks, same
 
+from miner.encoder.foreign_encoder import PROBES
 from miner.errors import ResourceError
 from miner.knn.settings import SearchSettings
+from miner.mining import matched, second_stages
 from miner.mining.keep import Keep, KeepError
 from miner.mining.mine import mine
 from miner.mining.result import Mined
 from miner.scoring import second_opinion, second_reading
 from miner.scoring.logistic import log_odds
+from miner.scoring.second_opinion import constants
 from miner.tasks.workers import Workers
 
 
@@ -81,6 +84,21 @@ def test_nothing_is_read_twice(corpus, second, tmp_path):
     again = set(second.read[count:])
     assert len(again) < found.search.second.sentences
     assert corpus.mine(work).search.second is None
+
+
+@pytest.mark.parametrize("name", ["DOUBTFUL", "NEAREST", "MINING", "UNREAD"])
+def test_another_constant_decides_anew(corpus, second, tmp_path, monkeypatch, name):
+    corpus.mine(tmp_path / "work", second=second)
+    tasks, before = Tasks(tmp_path / "work"), len(second.read)
+    new = second_opinion.Weighing(0.5, 1.0) if name == "MINING" else 2 * constants()[name]
+    for module in (second_opinion, second_stages, matched):
+        monkeypatch.setattr(module, name, new, raising=module is second_opinion)
+    found, read = corpus.mine(tmp_path / "work", second=second), len(second.read)
+    kinds = {"doubt", "second", "opinions", "second-match", "second-features"}
+    scores = {"score", "match", "knock-out"} if name == "DOUBTFUL" else set()
+    assert tasks.kinds().keys() == kinds | scores
+    assert same(replaced(found), replaced(corpus.mine(second=second)), tmp_path / "compared")
+    assert set(second.read[before:read]) <= set(PROBES)
 
 
 def test_the_most_doubtful_pairs_are_read(corpus, second):

@@ -18,6 +18,12 @@ from miner.scoring.second_opinion import (
 )
 
 
+def test_all_constants_are_in_fingerprints():
+    """No result depends on blocks; the rest decides."""
+    named = {name for name in vars(second_opinion) if name.isupper()}
+    assert second_opinion.constants().keys() == named - {"BLOCK", "DECIDING"}
+
+
 def plain_centred(vectors: np.ndarray) -> np.ndarray:
     rows = [row for row in vectors.astype(np.float64) if row.any()]
     mean = sum(rows) / len(rows) if rows else 0
