@@ -30,6 +30,7 @@ BENCHMARKS = {
     "new-language": "benchmarks.models.new_language",
     "seeds": "benchmarks.models.seeds",
     "distances": "benchmarks.models.distances",
+    "aligners": "benchmarks.alignment.aligner_peers",
     "align": "benchmarks.alignment.alignment_quality",
     "filtering": "benchmarks.filtering.filter_quality",
     "translation": "benchmarks.translation.translation_quality",

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks import plots, report, summary, which_setting
-from benchmarks.alignment import alignment_quality
+from benchmarks.alignment import aligner_peers, alignment_quality
 from benchmarks.filtering import contrast, filter_tables, quality_bounds
 from benchmarks.markdown import conjoined, filled, table
 from benchmarks.mining import (
@@ -258,6 +258,7 @@ SECTIONS: dict[str, Callable[[], list[str]]] = {
     "tatoeba": part("evaluations.json", evaluation_tables.shipped),
     "seen": part("evaluations.json", evaluation_tables.seen),
     "precision": simple("precision.json", precision_reached.table),
+    "aligners": part("aligners.json", aligner_peers.lines),
     "align": part("align.json", alignment_quality.tables),
     "sparse": part("sparse.json", sparse),
     **{

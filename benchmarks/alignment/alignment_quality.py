@@ -12,7 +12,7 @@ import json
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -89,9 +89,17 @@ def synthetic(data: Path) -> list[tuple[AlignedDocuments, tuple[str, str]]]:
     return documents
 
 
+class Document(NamedTuple):
+    """Sentences of both sides, the right beads, and the languages."""
+
+    texts: tuple[list[str], list[str]]
+    gold: list[Bead]
+    languages: tuple[str, str]
+
+
 def score(
     encoder: Encoder,
-    documents: list[tuple[tuple[list[str], list[str]], list[Bead], Any]],
+    documents: list[Document],
     second: SentenceEncoder | None = None,
 ) -> dict[str, Any]:
     """Align documents by each stage; return F1, and the precision estimated and reached.
@@ -142,8 +150,8 @@ def ladder_of(beads: Beads) -> list[Bead]:
     return [(tuple(range(i, j)), tuple(range(k, m))) for i, j, k, m in beads.spans.tolist()]
 
 
-def books(encoder: Encoder, data: Path, second: SentenceEncoder | None = None) -> dict[str, Any]:
-    """Align each document of Text+Berg, and all together."""
+def book_documents(data: Path) -> dict[str, Document]:
+    """Read Text+Berg."""
     folder = data / "align" / "text+berg"
     documents = {}
     for name in BOOKS:
@@ -152,18 +160,24 @@ def books(encoder: Encoder, data: Path, second: SentenceEncoder | None = None) -
             for side in ("de", "fr")
         ]
         gold = read_ladder(folder / f"{name}.defr")
-        documents[name] = ((texts[0], texts[1]), gold, ("de", "fr"))
+        documents[name] = Document((texts[0], texts[1]), gold, ("de", "fr"))
+    return documents
+
+
+def books(encoder: Encoder, data: Path, second: SentenceEncoder | None = None) -> dict[str, Any]:
+    """Align each document of Text+Berg, and all together."""
+    documents = book_documents(data)
     record = {name: score(encoder, [one], second) for name, one in documents.items()}
     return {**record, "all": score(encoder, [*documents.values()], second)}
 
 
-def laws(encoder: Encoder, data: Path) -> dict[str, Any]:
-    """Align laws with inserted text of other laws."""
+def law_documents(data: Path) -> dict[str, list[Document]]:
+    """Make documents of laws with inserted text of other laws, by the share of it."""
     pairs = bitext(data / "heldout", "fr-en.laws")
     generator = np.random.default_rng(SEED)
-    record = {}
+    sets: dict[str, list[Document]] = {}
     for name, (noise, blocks) in LAWS.items():
-        documents = []
+        sets[name] = []
         for start in range(0, 1200, 300):
             foreign = pairs[2000 : 2000 + len(pairs) // 2]
             made = make_documents(
@@ -174,9 +188,13 @@ def laws(encoder: Encoder, data: Path) -> dict[str, Any]:
             ends = np.cumsum(made.beads, axis=0)
             spans = np.stack([ends - made.beads, ends], axis=2).reshape(len(ends), 4)
             gold = ladder_of(Beads(spans, np.ones(len(ends), np.float32)))
-            documents.append(((made.source, made.target), gold, ("fr", "en")))
-        record[name] = score(encoder, documents)
-    return record
+            sets[name].append(Document((made.source, made.target), gold, ("fr", "en")))
+    return sets
+
+
+def laws(encoder: Encoder, data: Path) -> dict[str, Any]:
+    """Align laws with inserted text of other laws."""
+    return {name: score(encoder, documents) for name, documents in law_documents(data).items()}
 
 
 def size(encoder: Encoder, data: Path) -> dict[str, Any]:
