@@ -33,7 +33,7 @@ from miner.scoring.languages import Identified, identify, sample
 from miner.scoring.quality import Quality, has_quality
 from miner.scoring.second_reading import Second, SecondReader, opened_second
 from miner.scoring.verifier import verifier_of
-from miner.tasks.run import Call, Run, open_run
+from miner.tasks.run import Call, Run, RunOptions, open_run
 from miner.tasks.task import Job, hints
 from miner.tasks.workers import Workers
 from miner.text.language_codes import language_pair
@@ -100,22 +100,13 @@ def align(
     if encoder is None:
         encoder = load_encoder("default", settings)
     encoder = as_encoder(encoder)
-    resolved = own_means(workers, settings)
+    options = RunOptions(work, beside, own_means(workers, settings), report, note)
     if second is not None and beads.coarse:
         raise SettingsError("a second opinion reads beads of the second stage; leave out --coarse")
     with (
         lent(encoder, encoder.on_side(SIDES[1])),
-        opened_second(second, resolved.threads, note, second_pairs) as reader,
-        open_run(
-            work,
-            resolved,
-            "aligning",
-            identity(names, (encoder,), {}, None),
-            stamps=stamps(names),
-            beside=beside,
-            report=report,
-            note=note,
-        ) as run,
+        opened_second(second, options.workers.threads, note, second_pairs) as reader,
+        open_run(options, "aligning", identity(names, (encoder,), {}, None), stamps(names)) as run,
     ):
         copies = run.work / "streams"
         files = (text_files(paths, copies / side) for paths, side in zip(names, SIDES, strict=True))

@@ -34,6 +34,7 @@ from miner.progress import Reporter, silent
 from miner.results import Results
 from miner.scoring.decontaminate_settings import NOTHING, Without
 from miner.scoring.second_reading import Second, opened_second
+from miner.tasks.run import RunOptions
 from miner.tasks.workers import Workers
 from miner.text.durable import scratch_directory
 from miner.text.formats import TABLES, USUAL_FORMAT, BitextFormat, check_suffix
@@ -147,10 +148,7 @@ def score(
             second=second,
             second_pairs=second_pairs,
             layout=layout,
-            work=work,
-            workers=workers,
-            report=report,
-            note=note,
+            options=RunOptions(work, None, workers, report, note),
         )
         return BitextRows(_rows(found.outputs, "scored"), warnings=found.warnings)
 
@@ -205,10 +203,7 @@ def filter(
             second=second,
             second_pairs=second_pairs,
             layout=layout,
-            work=work,
-            workers=workers,
-            report=report,
-            note=note,
+            options=RunOptions(work, None, workers, report, note),
         ) as found,
     ):
         kept, rejected, *scores = (_rows(found.outputs, role) for role in roles)
@@ -269,26 +264,23 @@ def filter_run(
     second: Second = None,
     second_pairs: int | None = None,
     layout: BitextFormat,
-    work: str | Path | None = None,
-    beside: str | Path | None = None,
-    workers: Workers = Workers(),
-    report: Reporter = silent,
-    note: Note = silent,
+    options: RunOptions,
 ) -> Iterator[pipeline.Filtered]:
     """Filter bitexts of one file or two each with `filters_config`; the run ends with the block.
 
     ``outputs`` names the files per bitext, or for all together (:func:`pipeline.filter_text`). A
-    dry run leaves no results in ``work`` or ``beside`` (:func:`miner.tasks.run.open_run`).
+    dry run leaves no results behind.
     """
+    work, workers, note = options.work, options.workers, options.note
     selection, size = settings.selection, settings.dry_run
     if selection.temperature is not None and len(files) < 2:
         raise SettingsError("--temperature mixes several BITEXTs; give a pattern of files")
     if size is not None and workers.here:  # results of a sample are not kept
-        work, beside = None, None if work is None or is_remote(work) else work
+        beside = None if work is None or is_remote(work) else work
+        options = replace(options, work=None, beside=beside)
     elif size is not None and work is not None:
-        work = f"{work}.sample"
-    means: dict[str, Any] = {"work": work, "beside": beside, "workers": workers}
-    opened = text_run("filtering", files, layout, report=report, note=note, **means)
+        options = replace(options, work=f"{work}.sample")
+    opened = text_run("filtering", files, layout, options)
     lending = opened_second(second, workers.threads, note, second_pairs)
     with lending as reader, opened as (run, bitexts):
         if size is not None:
@@ -303,7 +295,7 @@ def filter_run(
         if settings.lid is not None:
             config = config.with_identifier(settings.lid)
         if settings.like is not None:
-            config, fitted = bounds_like(config, settings, second, layout, workers, report)
+            config, fitted = bounds_like(config, settings, second, layout, options)
             note(str(fitted))
         config, selection = config.decontaminated(settings.without).selecting(selection)
         for code in unknown_languages(config):
@@ -328,8 +320,7 @@ def bounds_like(
     settings: FilterSettings,
     second: Second,
     layout: BitextFormat,
-    workers: Workers,
-    report: Reporter,
+    options: RunOptions,
 ) -> tuple[FilterConfig, SampleBounds]:
     """Score the clean sample of the settings, and set the bounds that it gives."""
     config = with_quality_bounds(config, config.context.languages)
@@ -341,8 +332,9 @@ def bounds_like(
             lambda bitexts: [{"only": f"{place}/scores"}],
             second=second,
             layout=layout,
-            workers=Workers(threads=workers.threads),
-            report=report,
+            options=RunOptions(
+                workers=Workers(threads=options.workers.threads), report=options.report
+            ),
         )
         file = place / "scores"
         lines = np.loadtxt(file, delimiter="\t") if file.stat().st_size else np.zeros(0)
@@ -358,20 +350,16 @@ def score_run(
     second: Second = None,
     second_pairs: int | None = None,
     layout: BitextFormat,
-    work: str | Path | None = None,
-    beside: str | Path | None = None,
-    workers: Workers = Workers(),
-    report: Reporter = silent,
-    note: Note = silent,
+    options: RunOptions,
 ) -> pipeline.ScoredText:
     """Score bitexts of one file or two each, with `scores_config`.
 
     Other arguments are as in :func:`filter_run`. There are no warnings about languages for several
     texts with separate outputs.
     """
-    means: dict[str, Any] = {"work": work, "beside": beside, "workers": workers}
-    opened = text_run("scoring", files, layout, report=report, note=note, **means)
-    lending = opened_second(second, workers.threads, note, second_pairs)
+    note = options.note
+    opened = text_run("scoring", files, layout, options)
+    lending = opened_second(second, options.workers.threads, note, second_pairs)
     with lending as reader, opened as (run, bitexts):
         places = outputs(bitexts)
         warnings = identified(config, bitexts, note)[1] if len(places) == 1 else ()

@@ -7,10 +7,9 @@ some compare all pairs by their keys; then the rows are written to their outputs
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 from miner.cleaning import comparing, stages
@@ -35,11 +34,9 @@ from miner.cleaning.settings import EVERYTHING, Selection
 from miner.filters.filter_types import GLOBAL, LOCAL, MODEL
 from miner.index.text_files import known_as, stamps
 from miner.option_values import Languages
-from miner.progress import Reporter, silent
 from miner.scoring.second_reading import SecondReader
-from miner.tasks.run import Call, Run, open_run
+from miner.tasks.run import Call, Run, RunOptions, open_run
 from miner.tasks.task import Result
-from miner.tasks.workers import Workers
 from miner.text.formats import USUAL_FORMAT, BitextFormat
 from miner.text.in_memory import GivenTexts
 from miner.text.language_codes import SEVERAL
@@ -288,31 +285,24 @@ def text_run(
     name: str,
     files: Sequence[Sequence[str | GivenTexts]],
     reading: BitextFormat = USUAL_FORMAT,
-    *,
-    work: str | Path | None = None,
-    beside: str | Path | None = None,
-    workers: Workers = Workers(),
-    report: Reporter = silent,
-    note: Callable[[str], None] = silent,
+    options: RunOptions = RunOptions(),
 ) -> Iterator[tuple[Run, list[BitextFiles]]]:
     """Open a run over bitexts of one file or two each; yield it and the bitexts.
 
-    Standard input, pipes and pairs in memory are copied to the work directory. Other arguments and
-    errors are as in :func:`miner.tasks.run.open_run`; CorpusError for a file that cannot be read.
+    Standard input, pipes and pairs in memory are copied to the work directory. Raises the errors of
+    :func:`miner.tasks.run.open_run`, and CorpusError for a file that cannot be read.
     """
+    workers = options.workers
     if workers.shard_lines is None:
         workers = dataclasses.replace(workers, shard_lines=HERE if workers.here else ELSEWHERE)
+        options = dataclasses.replace(options, workers=workers)
     identity = {
         "files": [[*map(known_as, sides)] for sides in files],
         "settings of reading": dataclasses.asdict(reading),
         "--shard-lines": workers.shard_lines,
     }
-    means: dict[str, Any] = {"beside": beside, "report": report, "note": note}
-    with (
-        kept_scorers(),
-        open_run(work, workers, name, identity, stamps=stamps(files), **means) as run,
-    ):
-        yield run, bitexts_of(files, reading, run.work / "streams", note)
+    with kept_scorers(), open_run(options, name, identity, stamps(files)) as run:
+        yield run, bitexts_of(files, reading, run.work / "streams", options.note)
 
 
 def _calls(

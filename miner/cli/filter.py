@@ -119,6 +119,7 @@ def filter(
     from miner.cleaning.bitexts import refuse_equal_names
     from miner.cleaning.outputs import describe, placed
     from miner.reports import cleaning_report
+    from miner.tasks.run import RunOptions
 
     layout = replace(layout, carry=carry)
     inputs, kept = _files(bitext, source, target, outputs.kept)
@@ -171,11 +172,7 @@ def filter(
             second=other,
             second_pairs=second_pairs,
             layout=layout,
-            work=work,
-            beside=guard.beside(kept[0]),
-            workers=workers,
-            report=report,
-            note=say,
+            options=RunOptions(work, guard.beside(kept[0]), workers, report, say),
         ) as found,
     ):
         counts = {"rows": found.summary.rows, "kept": found.summary.kept}

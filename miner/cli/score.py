@@ -77,6 +77,7 @@ def score(
     from miner.cleaning.bitexts import refuse_equal_names
     from miner.cleaning.config_file import scores_config
     from miner.cleaning.outputs import describe, placed
+    from miner.tasks.run import RunOptions
 
     layout = replace(layout, carry=carry)
     if after_output() in bitext and (len(bitext) > 1 or source is not None):
@@ -107,11 +108,7 @@ def score(
             second=other,
             second_pairs=second_pairs,
             layout=layout,
-            work=work,
-            beside=guard.beside(output),
-            workers=workers,
-            report=report,
-            note=say,
+            options=RunOptions(work, guard.beside(output), workers, report, say),
         )
     describe(found.outputs, carry, {**filter_options.provenance(paths), "rows": found.rows})
     if found.unreadable:

@@ -30,7 +30,7 @@ from miner.precision.estimate import Estimate
 from miner.progress import Reporter, silent
 from miner.results import KeptPairs
 from miner.scoring.second_reading import Second, opened_second
-from miner.tasks.run import open_run
+from miner.tasks.run import RunOptions, open_run
 from miner.tasks.workers import Workers
 from miner.text.formats import FORMATS, check_suffix, file_format
 from miner.text.parquet import Parquet
@@ -122,6 +122,7 @@ def align_documents(
     files = files_of(source), files_of(target)
     paths = [[path for path, _ in side_files] for side_files in files]
     workers = own_means(workers, settings)
+    options = RunOptions(work, beside, workers, report, note)
     what = identity(paths, (encoder,), vars(layout), workers.shard_lines)
     if second is not None and (then_sentences is None or then_sentences.coarse):
         raise SettingsError(
@@ -131,16 +132,7 @@ def align_documents(
     with (
         lent(encoder, encoder.on_side(SIDES[1])),
         opened_second(second, workers.threads, note, second_pairs) as reader,
-        open_run(
-            work,
-            workers,
-            "pairing documents",
-            what,
-            stamps=stamps(paths),
-            beside=beside,
-            report=report,
-            note=note,
-        ) as run,
+        open_run(options, "pairing documents", what, stamps(paths)) as run,
     ):
         read = [
             batches(side_files, run.work / "streams" / side, layout)

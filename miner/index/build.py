@@ -19,7 +19,7 @@ from miner.index.text_files import TextFile, known_as, stamps, text_files
 from miner.index.vectors import SUFFIXES, Encoded, write_vectors
 from miner.option_values import SIDES
 from miner.progress import Reporter, silent
-from miner.tasks.run import Call, Run, open_run
+from miner.tasks.run import Call, Run, RunOptions, open_run
 from miner.tasks.task import Result
 from miner.tasks.workers import Workers
 from miner.text.corpus import CorpusReader, Reading
@@ -173,29 +173,13 @@ def index_texts(
 def indexing(
     encoder: SentenceEncoder,
     names: Sequence[Name],
-    work: str | Path | None,
-    workers: Workers,
     reading: Mapping[str, Any],
-    beside: str | Path | None,
-    report: Reporter,
-    note: Callable[[str], None] = silent,
+    options: RunOptions,
 ) -> Iterator[tuple[Run, SideText]]:
     """Open a run that indexes one text; yield the run and the text."""
     side = SIDES.index(encoder.side or SIDES[0])
-    for_what = identity([names, ()], [encoder], reading, workers.shard_lines)
-    with (
-        lent(encoder),
-        open_run(
-            work,
-            workers,
-            "indexing",
-            for_what,
-            stamps=stamps([names]),
-            beside=beside,
-            report=report,
-            note=note,
-        ) as run,
-    ):
+    for_what = identity([names, ()], [encoder], reading, options.workers.shard_lines)
+    with lent(encoder), open_run(options, "indexing", for_what, stamps([names])) as run:
         yield run, SideText.of(run, side, names, encoder)
 
 
@@ -223,8 +207,8 @@ def encode_files(
     path, kind = Path(path), np.dtype(dtype)
     if path.suffix not in SUFFIXES:
         raise ValueError(f"{path}: not one of {', '.join(SUFFIXES)}")
-    with indexing(encoder, names, work, workers, reading, path, report, note) as both:
-        run, text = both
+    options = RunOptions(work, path, workers, report, note)
+    with indexing(encoder, names, reading, options) as (run, text):
         [encoded] = encode_texts(run, [text], reading, kind.name)
         run.wait(last=True)
         sources = [Source(**result.value["source"]) for result in encoded.reads]

@@ -17,6 +17,7 @@ from miner.index.directory import EXTERNAL, FLAT, META, StoredIndex, finish
 from miner.index.parts import copy_index, join_vectors
 from miner.index.vectors import open_vectors
 from miner.progress import Reporter, silent
+from miner.tasks.run import RunOptions
 from miner.tasks.workers import Workers
 from miner.text.artifacts import atomic_directory, replaceable
 from miner.text.corpus import Reading
@@ -59,7 +60,8 @@ class Index(StoredIndex):
             faiss.faiss()  # fail before the work if the library is missing
         replaceable(path, META)
         encoder, names = as_encoder(encoder), named(corpus, "corpus")
-        with indexing(encoder, names, work, workers, reading, path, report, note) as (run, text):
+        options = RunOptions(work, path, workers, report, note)
+        with indexing(encoder, names, reading, options) as (run, text):
             [result] = index_texts(run, [text], reading, index)
             run.wait(last=True)
             copy_index(StoredIndex.open(result.path), path, names)
@@ -113,7 +115,7 @@ class Index(StoredIndex):
         self.check_encoder(encoder)
         with (
             lock(self.path),
-            indexing(encoder, names, None, Workers(), reading, None, report) as (run, text),
+            indexing(encoder, names, reading, RunOptions(report=report)) as (run, text),
         ):
             current = self.open(self.path)  # another process may have added text
             current.check_encoder(encoder)

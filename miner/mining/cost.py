@@ -26,7 +26,7 @@ from miner.option_values import SIDES
 from miner.scoring.languages import Identified
 from miner.scoring.verifier import Verifier
 from miner.tasks.record import record
-from miner.tasks.run import Call, Run, open_run
+from miner.tasks.run import Call, Run, RunOptions, open_run
 from miner.tasks.task import Function, Result, memory_of
 from miner.tasks.workers import Workers
 from miner.text.corpus import CorpusReader
@@ -169,7 +169,7 @@ class Planner:
             for name in ("warm", "work"):
                 with (
                     lent(*sides, self.encoder),
-                    open_run(directory / name, workers, "a plan", {}) as run,
+                    open_run(RunOptions(directory / name, workers=workers), "a plan", {}) as run,
                 ):
                     side_texts = [SideText.of(run, i, [heads[i][0]], sides[i]) for i in range(2)]
                     self._stages(run, side_texts, lambda task, side: Index.open(task.path), hybrid)

@@ -44,7 +44,7 @@ from miner.scoring.pairs import Pairs, each_duplicate
 from miner.scoring.second_reading import SecondReader, open_second
 from miner.scoring.verifier import Verifier
 from miner.tasks.identity import PLAN
-from miner.tasks.run import Run, open_run
+from miner.tasks.run import Run, RunOptions, open_run
 from miner.tasks.task import Result
 from miner.tasks.workers import Workers
 from miner.text.corpus import Reading
@@ -130,9 +130,7 @@ def mine(
     by = verifier.encoder if verifier is not None else encoder
     with (
         lent(*([] if by is None else [by, by.on_side(SIDES[1])]), *readers),
-        open_run(
-            work, resolved, job, what, stamps=stamped, beside=beside, report=report, note=note
-        ) as run,
+        open_run(RunOptions(work, beside, resolved, report, note), job, what, stamped) as run,
     ):
         opened: Sequence[tuple[Index, Result | None]]
         if indexes is not None:
@@ -228,10 +226,10 @@ def search_indexes(
     languages = languages_of(source, target, settings.languages)
     encoders = () if verifier is None else (verifier.encoder,)
     reader, readers = _reader(second, None, verifier, settings)
-    workers = own_means(Workers(), settings)
-    with lent(*encoders, *readers), open_run(None, workers, "searching", {}, report=report) as work:
+    options = RunOptions(workers=own_means(Workers(), settings), report=report)
+    with lent(*encoders, *readers), open_run(options, "searching", {}) as run:
         return pipeline.mine(
-            work,
+            run,
             opened,
             settings,
             verifier,

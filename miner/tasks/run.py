@@ -198,22 +198,31 @@ class Run:
             store.push(TASKS)
 
 
+@dataclass(frozen=True)
+class RunOptions:
+    """Place of a run's results, workers of its tasks, and receivers of its messages.
+
+    The directory ``work`` is kept: the same command continues there. Without it, results are in
+    ``beside`` plus `.work`, which is removed after a success; without either, in a temporary
+    directory. ``report`` receives progress, ``note`` lines for the user.
+    """
+
+    work: str | Path | None = None
+    beside: str | Path | None = None
+    workers: Workers = Workers()
+    report: Reporter = silent
+    note: Callable[[str], None] = silent
+
+
 @contextmanager
 def open_run(
-    work: str | Path | None,
-    workers: Workers,
+    options: RunOptions,
     name: str,
     identity: Mapping[str, Any],
-    *,
     stamps: Mapping[str, Any] | None = None,
-    beside: str | Path | None = None,
-    report: Reporter = silent,
-    note: Callable[[str], None] = silent,
 ) -> Iterator[Run]:
     """Hold a work directory and start the workers of a run; both end with the block.
 
-    ``work`` is kept: the same command continues there. Without it, the directory is ``beside`` plus
-    `.work`, removed when the block ends without an exception; without either, a temporary one.
     ``name`` describes the run. ``identity`` describes its inputs and settings: its JSON values must
     equal those of earlier runs in the directory; ``stamps`` are the sizes and times of the input
     files.
@@ -221,6 +230,7 @@ def open_run(
     Raises MismatchError or CorpusError if ``work`` has another identity, ResourceError if another
     process holds it or no backend answers, DependencyError without a backend's extra.
     """
+    work, beside, workers = options.work, options.beside, options.workers
     content = content_of(name, identity, stamps or {})
     with ExitStack() as stack:
         kept = work is not None
@@ -267,11 +277,12 @@ def open_run(
             address=workers.address,
             threads=workers.means["threads"],
             gpu=workers.gpu,
-            report=report,
+            report=options.report,
         )
         stack.callback(backend.close)
         # Tasks of this process report their progress; otherwise the tasks themselves are counted.
-        report = silent if workers.backend == "serial" else report
+        report = silent if workers.backend == "serial" else options.report
+        note = options.note
         yield Run(
             directory, address, backend, workers, kept=kept, name=name, report=report, note=note
         )

@@ -16,6 +16,7 @@ from miner.cleaning.bitexts import bitexts_of, cut_all, sample
 from miner.cleaning.settings import Selection
 from miner.errors import CorpusError
 from miner.filters.filter_types import Context
+from miner.tasks.run import RunOptions
 from miner.tasks.workers import Workers
 from miner.text.formats import USUAL_FORMAT, BitextFormat
 
@@ -214,8 +215,8 @@ def test_margins_compare_with_pairs_of_the_text(tmp_path: Path, sizes, rows) -> 
     lines = [f"s{row}\tt{row}\n" if row != 4 else "s4\t \n" for row in range(9)]
     text = put(tmp_path / "a.tsv", "".join(lines).encode())
     margins = [{"name": "margin", "label": f"{size}", "pairs": size} for size in sizes]
-    workers = Workers(shard_lines=4)
-    with pipeline.text_run("filtering", [[str(text)]], workers=workers) as (run, bitexts):
+    options = RunOptions(workers=Workers(shard_lines=4))
+    with pipeline.text_run("filtering", [[str(text)]], options=options) as (run, bitexts):
         _, [pieces] = cut_all(run, bitexts)
         sampled = pipeline._sample(run, config_of(WORDS, *margins), pieces)
         run.wait()

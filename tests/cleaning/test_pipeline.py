@@ -16,7 +16,7 @@ from miner.cleaning.pipeline import filter_text, text_run
 from miner.cleaning.scorers import Scorers
 from miner.cleaning.settings import Selection
 from miner.errors import CorpusError, MismatchError
-from miner.tasks.run import Run
+from miner.tasks.run import Run, RunOptions
 from miner.tasks.workers import Workers
 
 SIZE = 5
@@ -38,8 +38,8 @@ def config(low: float = 0.2, high: float = 0.9, **more: Any) -> FilterConfig:
 def run(
     text: Path, work: Path, config: FilterConfig, output: Path | None = None, **named: Any
 ) -> Cleaned:
-    workers = Workers(shard_lines=SIZE)
-    with text_run("filtering", [[str(text)]], work=work, workers=workers) as (started, bitexts):
+    options = RunOptions(work, workers=Workers(shard_lines=SIZE))
+    with text_run("filtering", [[str(text)]], options=options) as (started, bitexts):
         outputs = [] if output is None else [{"kept": str(output)}]
         return filter_text(started, bitexts, config, outputs=outputs, **named).whole()
 

@@ -17,6 +17,7 @@ from miner.filters.filter_types import Context
 from miner.scoring import second_opinion
 from miner.scoring.quality import Quality
 from miner.scoring.verifier import Verifier
+from miner.tasks.run import RunOptions
 from miner.tasks.workers import Workers
 from miner.text.formats import BitextFormat
 
@@ -97,12 +98,12 @@ def test_standard_input_and_pipes(score, miner, german_file, english_file, tmp_p
 def test_a_line_for_each_line(tmp_path: Path, data: bytes) -> None:
     path = put(tmp_path / "whatever.tsv", data)
     config = scores_config(["length", "length_ratio"], Context())
-    workers = Workers(shard_lines=3)
+    options = RunOptions(workers=Workers(shard_lines=3))
     for on_error in ("skip", "replace"):
         reading = BitextFormat(on_error=on_error)
         try:
             for name in ("out", "only"):
-                with text_run("scoring", [[str(path)]], reading, workers=workers) as (run, bitexts):
+                with text_run("scoring", [[str(path)]], reading, options) as (run, bitexts):
                     role = "only" if name == "only" else "scored"
                     outputs = [{role: str(tmp_path / name)}]
                     score_text(run, bitexts, config, outputs)

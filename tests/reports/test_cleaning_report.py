@@ -24,6 +24,7 @@ from miner.cleaning.settings import Selection
 from miner.filters.filter_types import Context
 from miner.reports import cleaning_report
 from miner.reports.cleaning_charts import curve_of
+from miner.tasks.run import RunOptions
 from miner.tasks.workers import Workers
 from miner.text.formats import USUAL_FORMAT, BitextFormat
 
@@ -70,7 +71,7 @@ def run(
 ) -> Filtered:
     names = [list(map(str, files or [write(tmp_path / "bitext.tsv", pairs())]))]
     run, bitexts = _open.enter_context(
-        text_run("filtering", names, reading, workers=Workers(shard_lines=50))
+        text_run("filtering", names, reading, RunOptions(workers=Workers(shard_lines=50)))
     )
     config = config_of(tmp_path, text, model)
     return filter_text(run, bitexts, config, **more)

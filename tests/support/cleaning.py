@@ -17,6 +17,7 @@ from miner.cleaning.pipeline import filter_text, text_run
 from miner.filters.filter_types import MODEL, Context
 from miner.filters.registry import FILTERS
 from miner.progress import Reporter, silent
+from miner.tasks.run import RunOptions
 from miner.tasks.workers import Workers
 from miner.text.formats import USUAL_FORMAT, BitextFormat
 
@@ -56,10 +57,10 @@ def cleaned(
     all scores.
     """
     sides = [str(path) for path in (texts if isinstance(texts, tuple) else (texts,))]
-    workers = Workers(threads=threads, shard_lines=lines)
+    options = RunOptions(workers=Workers(threads=threads, shard_lines=lines), report=report)
     with (
         tempfile.TemporaryDirectory() as place,
-        text_run("filtering", [sides], reading, workers=workers, report=report) as (run, bitexts),
+        text_run("filtering", [sides], reading, options) as (run, bitexts),
     ):
         roles = ["kept", "kept-1"][:kept] + ["rejected", "scores"]
         outputs = {role: f"{place}/{role}" for role in roles}

@@ -16,7 +16,7 @@ from miner.mining.mine import own_means
 from miner.mining.search_stages import merge, search
 from miner.tasks.assignment import Assignment
 from miner.tasks.backends import open_backend
-from miner.tasks.run import open_run
+from miner.tasks.run import RunOptions, open_run
 from miner.tasks.task import Task
 from miner.tasks.workers import MEMORY, Workers
 
@@ -81,7 +81,8 @@ def test_a_gpu_of_this_machine_must_be_there() -> None:
 
 def test_no_ray_cluster(tmp_path: Path) -> None:
     pytest.importorskip("ray")
-    run = open_run(tmp_path / "work", Workers("ray", 2, "127.0.0.1:1"), "adding", {})
+    options = RunOptions(tmp_path / "work", workers=Workers("ray", 2, "127.0.0.1:1"))
+    run = open_run(options, "adding", {})
     said = r"--address 127\.0\.0\.1:1: no Ray cluster"
     with pytest.raises(ResourceError, match=said), run:
         pass
@@ -91,7 +92,7 @@ def test_slurm_by_local_jobs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     pytest.importorskip("submitit")
     path = str(Path(__file__).parents[1])  # seconds of all stages of a job
     monkeypatch.setenv("PYTHONPATH", path, prepend=os.pathsep)
-    with open_run(tmp_path / "work", Workers("slurm", 2), "adding", {}) as run:
+    with open_run(RunOptions(tmp_path / "work", workers=Workers("slurm", 2)), "adding", {}) as run:
         assert pipeline(run) == 36
 
 

@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 
 from miner.tasks.exchange import part_of, received, send, send_back
-from miner.tasks.run import Call, open_run
+from miner.tasks.run import Call, RunOptions, open_run
 from miner.tasks.task import Job, Result
-from miner.tasks.workers import Workers
 
 FIRSTS = [0, 4, 4, 9]  # a part may be empty
 SENT = [[8, 3, 12, 4, 8], [], [0, 11, 5]]
@@ -27,7 +26,7 @@ def answer(job: Job, sent: list[Result], part: int) -> dict[str, Any]:
 
 @pytest.mark.parametrize("kept", [True, False])
 def test_records_there_and_back(tmp_path, kept):
-    with open_run(tmp_path / "work" if kept else None, Workers(), "testing", {}) as run:
+    with open_run(RunOptions(tmp_path / "work" if kept else None), "testing", {}) as run:
         sent = run.stage("deal", deal, {f"{n}": Call({"rows": own}) for n, own in enumerate(SENT)})
         calls = {f"{part}": Call({"part": part}) for part in range(len(FIRSTS))}
         answers = run.stage("answer", answer, calls, sent=sent)

@@ -21,7 +21,7 @@ from miner.tasks import backends, object_store
 from miner.tasks.execute import execute as execute_order
 from miner.tasks.object_store import open_store
 from miner.tasks.record import DONE, digest
-from miner.tasks.run import open_run
+from miner.tasks.run import RunOptions, open_run
 from miner.tasks.status import status
 from miner.tasks.workers import Workers
 from miner.text.lines import read_lines
@@ -47,7 +47,7 @@ def forget(url: str) -> None:
 
 
 def add_up(url: str, numbers: Numbers = USUAL) -> int:
-    with open_run(url, Workers(), "adding", {"numbers": 3}) as run:
+    with open_run(RunOptions(url), "adding", {"numbers": 3}) as run:
         return pipeline(run, numbers)
 
 
@@ -187,7 +187,7 @@ def test_a_record_with_evil_names(tmp_path: Path, change: dict[str, Any] | None)
 def test_two_machines_with_other_options(tmp_path: Path) -> None:
     """There is no lock between them: a result with other options is refused, never read."""
     url = "memory://both"
-    with open_run(url, Workers(), "adding", {"numbers": 3}) as run:
+    with open_run(RunOptions(url), "adding", {"numbers": 3}) as run:
         one = run.task("read", read, "0", value=Named(1, ""))
         run.wait()
         ours = dict(object_store.STORES)
@@ -253,11 +253,11 @@ def test_what_is_refused(corpus: Corpus) -> None:
     with pytest.raises(ResourceError, match=r"nothing://x: the object store cannot be used"):
         add_up("nothing://x")
     add_up("memory://plan")
-    other = open_run("memory://plan", Workers(), "filtering", {})
+    other = open_run(RunOptions("memory://plan"), "filtering", {})
     with pytest.raises(MismatchError, match="^memory://plan: its plan is of adding"), other:
         pass
     first, second = (
-        open_run("memory://plan", Workers(), "adding", {"numbers": 3}) for _ in range(2)
+        open_run(RunOptions("memory://plan"), "adding", {"numbers": 3}) for _ in range(2)
     )
     with first, pytest.raises(ResourceError, match="held by process"), second:
         pass

@@ -21,7 +21,7 @@ from miner.tasks.assignment import Assignment
 from miner.tasks.execute import execute
 from miner.tasks.identity import PLAN
 from miner.tasks.record import DONE, FAILED, RUNNING, notes, record
-from miner.tasks.run import ATTEMPTS, Call, Run, open_run
+from miner.tasks.run import ATTEMPTS, Call, Run, RunOptions, open_run
 from miner.tasks.status import status
 from miner.tasks.task import ARRAYS, Job, Result, Task
 from miner.tasks.workers import Workers
@@ -38,9 +38,10 @@ def opened(
     workers: Workers = SERIAL,
     name: str = "adding",
     identity: Mapping[str, Any] = {"numbers": 3},
+    stamps: Mapping[str, Any] | None = None,
     **more: Any,
 ) -> Iterator[Run]:
-    with open_run(work, workers, name, identity, **more) as run:
+    with open_run(RunOptions(work, workers=workers, **more), name, identity, stamps) as run:
         yield run
 
 

@@ -112,6 +112,7 @@ def _filtered(
     from miner.cleaning import funnel
     from miner.cleaning.config_file import read_config
     from miner.cleaning.pipeline import filter_text, text_run
+    from miner.tasks.run import RunOptions
     from miner.text.bitext import read_bitext
     from miner.text.durable import scratch_directory
     from miner.text.output import open_output
@@ -125,8 +126,8 @@ def _filtered(
         context = filter_options.context((None, None), "default")
         filter_config = read_config(config or filters, context, run_options.from_file())
         outputs = {"kept": output} | ({} if rejected is None else {"rejected": rejected})
-        workers = Workers(threads=threads)
-        with text_run("filtering", [[str(raw)]], workers=workers, report=report) as (run, bitexts):
+        options = RunOptions(workers=Workers(threads=threads), report=report)
+        with text_run("filtering", [[str(raw)]], options=options) as (run, bitexts):
             summary = filter_text(run, bitexts, filter_config, outputs=[outputs]).summary
     say(funnel.table(summary))
     kept = read_bitext(output, None, BitextFormat(format="tsv"))
