@@ -65,7 +65,6 @@ ORDER = (
     "review",
     "datasets",
     "evaluation",
-    "analysis",
     "reports",
     "integrations",
     "cli",

@@ -7,7 +7,7 @@ from typing import Any
 
 from benchmarks.markdown import conjoined, head, line, table
 from benchmarks.models.language_experiments import correlations
-from miner.analysis.bitext_statistics import OF_SENTENCES, OF_TEXT
+from miner_train.papers.bitext_statistics import OF_SENTENCES, OF_TEXT
 from miner_train.papers.language_overlap import Correlation
 
 HEADS = {

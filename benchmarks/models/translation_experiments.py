@@ -19,12 +19,12 @@ from benchmarks.models.back_translation_experiments import PIECES, copies, trans
 from benchmarks.models.bench import Results, Row
 from benchmarks.models.experiment_metrics import PARAPHRASE, ExperimentBench
 from benchmarks.models.training_text import ENGLISH, Pair, draw
-from miner.analysis import bitext_statistics
 from miner.filters.ngram_overlap import overlap
 from miner.scoring.classifier import Classifier
 from miner.text.formats import USUAL_FORMAT
 from miner.text.output import open_output
 from miner.text.words import tokens
+from miner_train.papers import bitext_statistics
 from miner_train.papers.classifier_config import ClassifierConfig
 from miner_train.papers.learn_classifier import matched_pairs, train_classifier
 from miner_train.papers.translators import Translation

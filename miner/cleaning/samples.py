@@ -17,7 +17,7 @@ from miner.cleaning.decide import PART, UNREAD, Cleaned
 from miner.cleaning.scorers import repaired
 from miner.filters.filter_types import GLOBAL, LOCAL, MODEL
 from miner.progress import Reporter, silent
-from miner.text.counts import hash_of
+from miner.text.hashes import hash_of
 from miner.text.layout import UNREADABLE
 
 # Rows to show on either side of a bound, and of those that a filter removed.

@@ -26,7 +26,7 @@ HEADINGS = {
     "Align": ("align", "align-documents"),
     "Train": ("train", "fit", "distill", "train-verifier"),
     "Vectors": ("index", "encode", "search", "neighbors", "export"),
-    "Evaluate": ("evaluate", "stats"),
+    "Evaluate": ("evaluate",),
     "Scale": ("plan", "status", "doctor"),
     "Data and models": ("data", "model", "integrations"),
 }

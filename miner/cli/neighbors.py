@@ -21,7 +21,7 @@ from miner.text.lines import display_name
 from miner.text.output import one_line
 
 if TYPE_CHECKING:
-    from miner.analysis.nearest_sentences import Block, Neighbor
+    from miner.knn.nearest_sentences import Block, Neighbor
     from miner.text.corpus import CorpusReader
 
 
@@ -69,10 +69,10 @@ def neighbors(
     """
     import numpy as np
 
-    from miner.analysis.nearest_sentences import index_blocks, nearest, text_blocks
     from miner.encoder.encoder import CHUNK
     from miner.encoder.open_encoder import open_encoder
     from miner.index.index import Index
+    from miner.knn.nearest_sentences import index_blocks, nearest, text_blocks
     from miner.text.corpus import CorpusReader
 
     given = "-" in sentences

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from miner.analysis.text_statistics import SENTENCE_STATISTICS
+from miner_train.papers.text_statistics import SENTENCE_STATISTICS
 
 Miner = Callable[..., tuple[int, str, str]]
 

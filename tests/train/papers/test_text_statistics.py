@@ -1,4 +1,4 @@
-"""miner.analysis.text_statistics and miner.text.counts: against plain counting."""
+"""miner_train.papers.text_statistics and miner_train.papers.counts: against plain counting."""
 
 import math
 import statistics
@@ -12,8 +12,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from miner.analysis import text_statistics
-from miner.analysis.text_statistics import (
+from miner.text.hashes import hash_of
+from miner.text.words import count_parts, tokens
+from miner_train.papers import text_statistics
+from miner_train.papers.counts import Counts, entropy
+from miner_train.papers.text_statistics import (
     SENTENCE_STATISTICS,
     Counted,
     Rarity,
@@ -21,8 +24,6 @@ from miner.analysis.text_statistics import (
     TextStatistics,
     correlations,
 )
-from miner.text.counts import Counts, entropy, hash_of
-from miner.text.words import count_parts, tokens
 
 WORDS = ["the", "cat", "of", "a", "Dog", ",", "das", "我们", "ist", "."]
 TEXT = st.lists(st.sampled_from(WORDS), max_size=12).map(" ".join)
@@ -166,7 +167,7 @@ def test_counts_are_exact_while_there_is_room(things: list[int], block: int) -> 
 
 def test_counts_of_more_than_there_is_room_for(monkeypatch: pytest.MonkeyPatch) -> None:
     """With memory for a quarter of the kinds, the estimate is unbiased and close."""
-    monkeypatch.setattr("miner.text.counts._WAITING", 5000)
+    monkeypatch.setattr("miner_train.papers.counts._WAITING", 5000)
     things = np.random.default_rng(5).zipf(1.3, size=100_000) % 10**9
     kinds = len(np.unique(things))
     exact = entropy(np.unique(things, return_counts=True)[1])

@@ -5,8 +5,8 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from miner.analysis import bitext_statistics
-from miner.analysis.bitext_statistics import BitextStatistics
+from miner_train.papers import bitext_statistics
+from miner_train.papers.bitext_statistics import BitextStatistics
 
 
 @pytest.mark.parametrize("idf", [False, True])

@@ -8,15 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from miner.analysis.text_statistics import (
-    RATIOS,
-    SENTENCE_STATISTICS,
-    Counted,
-    Rarity,
-    TextCounter,
-    TextStatistics,
-    correlations,
-)
 from miner.errors import CorpusError
 from miner.parallel import processes
 from miner.progress import Reporter, silent
@@ -25,6 +16,15 @@ from miner.text.corpus import CorpusReader
 from miner.text.lines import display_name
 from miner.text.output import one_line
 from miner.text_table import aligned
+from miner_train.papers.text_statistics import (
+    RATIOS,
+    SENTENCE_STATISTICS,
+    Counted,
+    Rarity,
+    TextCounter,
+    TextStatistics,
+    correlations,
+)
 
 # Label and format of each field of `TextStatistics`.
 OF_TEXT = {

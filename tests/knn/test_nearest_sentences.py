@@ -1,4 +1,4 @@
-"""miner.analysis.nearest_sentences against its definition, and ``miner neighbors``."""
+"""miner.knn.nearest_sentences against its definition, and ``miner neighbors``."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.texts import feed
 
-from miner.analysis.nearest_sentences import Block, Neighbor, nearest
 from miner.encoder.encoder import Encoder
 from miner.index.index import Index
+from miner.knn.nearest_sentences import Block, Neighbor, nearest
 
 TEXT = """\
 The train arrives at six.

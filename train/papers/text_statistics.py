@@ -26,8 +26,9 @@ import numpy as np
 
 from miner.arrays import GrowingArray
 from miner.evaluation.metrics import spearman, value_of
-from miner.text.counts import Counts, entropy, hash_of
+from miner.text.hashes import hash_of
 from miner.text.words import count_parts, tokens
+from miner_train.papers.counts import Counts, entropy
 
 # Statistics of a sentence, in the order of the rows of `TextCounter.sentence_statistics`.
 SENTENCE_STATISTICS = (

@@ -79,10 +79,10 @@ def stats(
         raise click.UsageError(f"a {format} file has no columns")
     guard.check([origin, *aligned, idf], {"--json": json_file, "--per-pair": per_pair})
 
-    from miner.analysis import bitext_statistics as statistics
     from miner.machine import thread_count
     from miner.text.bitext import stream_bitext
     from miner.text.corpus import CorpusReader
+    from miner_train.papers import bitext_statistics as statistics
 
     left_out: Counter[str] = Counter()
     if file is not None and not columns and not FORMATS[file_format(file, format)].sides:
