@@ -59,6 +59,18 @@ def test_a_wrong_gpu_is_not_used(monkeypatch, sides: Sides, fault: str, said: st
     same(found, wanted)
 
 
+def test_lists_of_both_directions_are_compared() -> None:
+    rows, columns = realistic(np.random.default_rng(42), 40, 60, 32)
+    exact = rows @ columns.T
+    lists = [np.argsort(-matrix, axis=1)[:, :4].astype(np.int32) for matrix in (exact, exact.T)]
+    assert gpu_check._difference(rows, columns, lists) == ""
+    for side in (0, 1):
+        wrong = [np.roll(part, 20, axis=0) if i == side else part for i, part in enumerate(lists)]
+        assert gpu_check._difference(rows, columns, wrong) == "it misses neighbours"
+    twice = [lists[0], np.repeat(lists[1][:, :1], 4, axis=1)]
+    assert gpu_check._difference(rows, columns, twice) == "it finds a row twice"
+
+
 def test_a_driver_that_aborts_where_gpus_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
     simulate(monkeypatch, fault="count")
     assert faiss.gpu_count() == 0

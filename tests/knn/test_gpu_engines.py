@@ -113,6 +113,14 @@ def test_blocks_follow_the_free_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     assert sum(sizes) < 3000 + 4000 + 4 * 3000, "some rows are held"
 
 
+def test_the_gpu_with_least_free_memory_decides(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(gpu_engines, "free_memory", [5 << 20, 5 << 10].__getitem__)
+    for device, rows in (("cuda", 32), ("cuda:1", 32), ("cuda:0", 32 << 10)):
+        engine = OnCpus(device, 2, [0, 1] if device == "cuda" else [int(device[-1])])
+        with engine.opened(16) as (most, held):
+            assert (most, held) == (rows, 64 * rows)
+
+
 def test_memory_that_runs_out(monkeypatch: pytest.MonkeyPatch) -> None:
     """Blocks are halved until they fit; the final error says what to do."""
     source, target = (side(part) for part in realistic(np.random.default_rng(7), 900, 1000, 32))
