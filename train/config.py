@@ -211,7 +211,7 @@ class TrainConfig:
     negatives_below: float = _negatives(
         1.0,
         "Largest cosine of a hardest negative: nearer sentences may be paraphrases and are passed "
-        "over (P18, footnote 4). 1: no limit.",
+        "over (P18, arXiv, footnote 4). 1: no limit.",
         within="[-1, 1]",
         need=NEAREST,
     )

@@ -63,7 +63,7 @@ def choose_negatives(
     ``mode``: ``max`` takes the nearest by cosine, the lower row of equals; ``rand`` a random
     sentence; ``mix`` one of both, drawn for each pair with equal probability. ``source, target (n,
     d) float32`` are unit rows, pairs by row; ``rand`` needs none. A nearest
-    negative has a cosine of at most ``below`` (P18, footnote 4).
+    negative has a cosine of at most ``below`` (P18, arXiv, footnote 4).
     """
     text = np.stack([source_text, target_text])
     if mode == "rand":
