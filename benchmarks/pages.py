@@ -7,7 +7,6 @@ Everything between ``<!-- NAME -->`` and ``<!-- /NAME -->`` is replaced by the t
 """
 
 import argparse
-import json
 import statistics
 import sys
 from collections.abc import Callable, Mapping, Sequence
@@ -64,11 +63,7 @@ def named(row: dict[str, Any]) -> str:
     """Return the name of a result's model; an earlier default model is marked."""
     if row["name"] != "default":
         return NAMES[row["name"]]
-    place = ROOT / "miner" / "models" / "default" / "config.json"
-    config = json.loads(place.read_text(encoding="utf-8"))
-    if row["fingerprint"] != config["fingerprint"]:
-        return f"an earlier model that shipped ({row['fingerprint']})"
-    return f"the model that ships ({len(config['languages']) - 1} languages with English)"
+    return report.model_name(row["fingerprint"])
 
 
 def conditions(record: dict[str, Any]) -> str:

@@ -53,6 +53,15 @@ def destination(arguments: argparse.Namespace) -> Path | None:
     return None if arguments.quick and arguments.json.parent == RESULTS else arguments.json
 
 
+def model_name(fingerprint: str) -> str:
+    """Name a default model of the results: the model that ships, or an earlier one."""
+    place = RESULTS.parent.parent / "miner" / "models" / "default" / "config.json"
+    config = json.loads(place.read_text(encoding="utf-8"))
+    if fingerprint != config["fingerprint"]:
+        return f"an earlier model that shipped ({fingerprint})"
+    return f"the model that ships ({len(config['languages']) - 1} languages with English)"
+
+
 def write(path: Path, name: str, results: Any) -> None:
     """Write ``results`` with the command, versions and hardware that they come from."""
     _write(path, {"benchmark": name, **record(results)})

@@ -3,7 +3,7 @@
 A line has the paper, a description of the figures, a template, and the command. The template names
 figures as ``{FILE/SECTION > step > ... | format}``. A step is a key, an index, or ``key=value``,
 which selects dictionaries; ``a;b`` gives a figure for each. Several values, as of seeds, are
-averaged.
+averaged. ``{FILE/SECTION | command}`` is the command that measured them.
 """
 
 import csv
@@ -27,7 +27,7 @@ def our_table(paper: str) -> list[str]:
     """Return the table of our figures beside a paper's."""
     with FILE.open(encoding="utf-8", newline="") as file:
         rows = [
-            (row["figure"], REFERENCE.sub(filled, row["ours"]), row["command"])
+            (row["figure"], *(REFERENCE.sub(filled, row[name]) for name in ("ours", "command")))
             for row in csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE)
             if row["paper"] == paper
         ]
@@ -41,7 +41,10 @@ def filled(reference: re.Match[str]) -> str:
     (place, *steps), form = reference[1].split(" > "), reference[2]
     name, _, section = place.partition("/")
     record = report.read(f"{name}.json")
-    results = (record["sections"][section] if section else record)["results"]
+    record = record["sections"][section] if section else record
+    if form == "command":
+        return re.sub(r"^python -m | --(data|models) \S+", "", record["command"])
+    results = record["results"]
     cells = []
     for path in product(*map(_alternatives, steps)):
         if not (found := list(_found(results, path))):
@@ -76,7 +79,12 @@ def _found(value: Any, path: tuple[str, ...]) -> Iterator[Any]:
 
 
 def _formatted(found: list[Any], form: str) -> str:
-    """Format the mean of numbers, or of metrics with a ``value``; "%" multiplies by 100."""
+    """Format the mean of numbers, or of metrics with a ``value``; "%" multiplies by 100.
+
+    "model" names the model of a fingerprint.
+    """
+    if form == "model":
+        return report.model_name(found[0])
     average = mean(one["value"] if isinstance(one, dict) else one for one in found)
     if form == "interval":
         low, high = found[0]["interval"]

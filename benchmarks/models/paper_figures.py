@@ -11,6 +11,7 @@ recipe in ``models/p19-*``, one a seed (docs/papers.md has the command that trai
 
 import time
 from collections.abc import Callable
+from functools import partial
 from itertools import cycle, islice
 from pathlib import Path
 from typing import Any
@@ -105,7 +106,7 @@ def senteval_lines(results: Results) -> list[str]:
     for name in PUBLISHED_SETS:
         one = found.get((name, "accuracy")) or found.get((name, "pearson"))
         ours.append("–" if one is None else _percent(one))
-    rows = [["the model that ships", *ours]]
+    rows = [["ours", *ours]]
     rows += [[f"*{name}*", *own.values()] for name, own in values(*PUBLISHED).items()]
     lines = [
         "SentEval: accuracy, and Pearson × 100 of SICK-R and STS-B, by logistic regression on",
@@ -189,13 +190,23 @@ SECTIONS: dict[str, Callable[[str, Path], Results]] = {
     "speed": measure_speed,
     "p19": measure_p19,
 }
-LINES = {
+_LINES = {
     "senteval": senteval_lines,
     "cosine": cosine_lines,
     "grades": grade_lines,
     "speed": speed_lines,
     "p19": p19_lines,
 }
+
+
+def lines(section: str, results: Results) -> list[str]:
+    """Return the lines of a section, with the name of its model unless its rows name models."""
+    measured = results.get("fingerprint")
+    named = ["", f"Measured: {report.model_name(measured)}."] if measured else []
+    return [*_LINES[section](results), *named]
+
+
+LINES = {section: partial(lines, section) for section in _LINES}
 
 
 def main() -> None:
@@ -206,5 +217,7 @@ def main() -> None:
         begun = time.process_time()
         results = SECTIONS[section](arguments.model, arguments.data)
         results["CPU seconds"] = round(time.process_time() - begun, 1)
+        if section != "p19":  # has models of its own
+            results["fingerprint"] = load(arguments.model).fingerprint
         report.merge(arguments.json, NAME, section, results)
-        print("\n".join(LINES[section](results)), flush=True)
+        print("\n".join(lines(section, results)), flush=True)

@@ -171,7 +171,8 @@ def test_grades(tmp_path, monkeypatch, capsys):
     assert lines[2].startswith("| test set | grade |")
     assert lines[4].startswith("| msrpc | 0 | 7 | ") and lines[4].endswith("| – | – |")
     assert lines[5].startswith("| msrpc | 1 | 5 | 1.000 | 0.000 | ")
-    assert lines[7].endswith(" CPU seconds") and lines[4] in capsys.readouterr().out
+    assert lines[7].startswith("Measured: the model that ships (")
+    assert lines[9].endswith(" CPU seconds") and lines[4] in capsys.readouterr().out
 
 
 FACTS = {"de": KnownLanguage(1200, {"web": 700, "books": 500}), "en": KnownLanguage(1200)}

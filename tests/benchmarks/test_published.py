@@ -57,7 +57,9 @@ def test_our_figures_are_looked_up_in_the_results(monkeypatch: pytest.MonkeyPatc
         for seed in (1, 2)
     ]
     metric = {"value": 0.5, "interval": [0.4, 0.625]}
-    record = {"sections": {"s": {"results": {"rows": rows, "m": metric, "n": [3, 4]}}}}
+    results = {"rows": rows, "m": metric, "n": [3, 4], "of": "0"}
+    command = "python -m benchmarks r --only s --data x --models y --pairs 9"
+    record = {"sections": {"s": {"results": results, "command": command}}}
     monkeypatch.setattr(our_figures.report, "read", lambda name: {"r.json": record}[name])
 
     def filled(template: str) -> str:
@@ -66,6 +68,8 @@ def test_our_figures_are_looked_up_in_the_results(monkeypatch: pytest.MonkeyPatc
     assert filled("x {r/s > rows > name=a, b > f | %} y") == "x 15.0 y", "the mean of the seeds"
     assert filled("{r/s > rows > seed=1;2 > of.margin=ratio > f | .2f}") == "0.10 / 0.20"
     assert filled("{r/s > n > 0;1 | +.1f}; {r/s > m | interval}") == "+3.0 / +4.0; 50.0 (40.0–62.5)"
+    assert filled("{r/s | command}") == "benchmarks r --only s --pairs 9"
+    assert filled("{r/s > of | model}") == "an earlier model that shipped (0)"
     with pytest.raises(LookupError, match="seed=3"):
         filled("{r/s > rows > seed=3 > f | %}")
 
