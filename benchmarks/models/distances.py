@@ -14,6 +14,7 @@ determine its place.
 import argparse
 import importlib.util
 import math
+import re
 from pathlib import Path
 
 import numpy as np
@@ -23,25 +24,21 @@ from miner.text.output import open_output
 
 TABLE = Path(__file__).parent / "distances.tsv"
 TO = "eng"
-LANGUAGES = {
-    "ar": "ara",
-    "cs": "ces",
-    "de": "deu",
-    "es": "spa",
-    "fi": "fin",
-    "fr": "fra",
-    "hu": "hun",
-    "it": "ita",
-    "ja": "jpn",
-    "nl": "nld",
-    "pl": "pol",
-    "pt": "por",
-    "ru": "rus",
-    "sv": "swe",
-    "tr": "tur",
-    "uk": "ukr",
-    "zh": "zho",
-}
+# ISO 639-3 codes by the codes of training text. Nynorsk is left out: URIEL lacks its family.
+LANGUAGES = dict(
+    re.findall(
+        r"(\w+)=(\w+)",
+        """
+        af=afr am=amh ar=ara az=aze be=bel bg=bul bn=ben br=bre bs=bos ca=cat cs=ces cy=cym
+        da=dan de=deu dz=dzo el=ell eo=epo es=spa et=est eu=eus fa=fas fi=fin fr=fra fy=fry
+        ga=gle gd=gla gl=glg gn=grn gu=guj he=heb hi=hin hr=hrv hu=hun hy=hye ia=ina id=ind
+        is=isl it=ita ja=jpn ka=kat kab=kab kk=kaz km=khm kn=kan ko=kor lt=lit lv=lav mk=mkd
+        ml=mal mn=mon mr=mar ms=msa my=mya nb=nor nl=nld oc=oci om=orm pa=pan pl=pol pt=por
+        rm=roh ro=ron ru=rus sk=slk sl=slv sq=sqi sr=srp sv=swe sw=swa ta=tam te=tel tg=tgk
+        th=tha tl=tgl tr=tur uk=ukr ur=urd vi=vie zh=zho zu=zul
+        """,
+    )
+)
 # Feature file and prefix of the feature names, by name of the distance.
 COSINES = {
     "syntactic": ("feature_predictions", "S_"),
@@ -71,7 +68,9 @@ class Features:
 
 
 def cosine_distance(one: np.ndarray, other: np.ndarray) -> float:
-    """Return 1 - the cosine of two vectors ``(f,)``."""
+    """Return 1 - the cosine of two vectors ``(f,)``; 1 if either is 0, as for an isolate."""
+    if not one.any() or not other.any():
+        return 1.0
     return 1 - float(one @ other) / math.sqrt(float(one @ one) * float(other @ other))
 
 

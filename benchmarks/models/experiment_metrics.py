@@ -89,17 +89,23 @@ def metrics(model: Path, data: Path, languages: str, mine: bool) -> dict[str, An
             raise MinerError(f"{data}: no {languages} in the format of BUCC")
         found["bucc"] = bucc.metrics_of(bucc.mine_set(evaluated, task, ("margin",))[0])[0]
     if languages != ENGLISH:
-        result = tatoeba.evaluate(evaluated, data)
-        found["tatoeba"] = pick(result.metrics, languages, "both ways by margin")
-    result = sts.evaluate(evaluated, data)
+        place = tatoeba.sets(data).get(languages)
+        accuracies = tatoeba.accuracies(evaluated, languages, place)[0] if place else ()
+        found["tatoeba"] = pick(accuracies, languages, "both ways by margin")
+    found |= similarity(evaluated, data)
+    return {name: metric.as_dict() for name, metric in found.items()}
+
+
+def similarity(evaluated: MinerModel, data: Path) -> dict[str, Metric]:
+    """Return the mean over the sets of STS 2012 to 2016, and STS-B."""
+    wanted = (*sts.MEANS[sts.ALL_YEARS], sts.BENCHMARK.format("en"))
+    result = sts.evaluate(evaluated, data, only=wanted)
     # It is named although sets are missing.
     means = (one for one in result.metrics if one.dataset.startswith(sts.ALL_YEARS))
     mean = next((one for one in means if one.name == sts.PEARSON), None)
     if mean is None:
         raise MinerError(f"{data / sts.TASK}: no sets of STS 2012 to 2016")
-    found["sts 12-16"] = mean
-    found["sts-b"] = pick(result.metrics, sts.BENCHMARK.format("en"), sts.PEARSON)
-    return {name: metric.as_dict() for name, metric in found.items()}
+    return {"sts 12-16": mean, "sts-b": pick(result.metrics, wanted[-1], sts.PEARSON)}
 
 
 def development(model: Path, data: Path) -> dict[str, Any]:

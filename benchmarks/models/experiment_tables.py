@@ -81,6 +81,13 @@ def section(name: str, results: dict[str, Any]) -> list[str]:
         parts += [[_spearman(*part)] for part in correlations(group, rows).items()]
     if "described" in results:
         parts += _described(results["described"])
+    parts += [
+        [
+            f"The translator of {languages}, {own['sentences']:,} sentences in lower case: BLEU "
+            f"{own['BLEU']:.1f}, chrF {own['chrF']:.1f}."
+        ]
+        for languages, own in results.get("translator BLEU", {}).items()
+    ]
     return conjoined([*parts, *_written(results), *_training(results)])[:-1]
 
 

@@ -21,6 +21,8 @@ from benchmarks.models.distances import TABLE
 from benchmarks.models.experiment_metrics import P19, ExperimentBench
 from benchmarks.models.training_text import SEED, Pair, draw
 from miner import Encoder
+from miner.encoder.tokenizer import MarkedTokenizer
+from miner.option_values import SIDES
 from miner_train.config import TrainConfig
 from miner_train.papers.language_overlap import (
     OVERLAP,
@@ -37,10 +39,14 @@ GROUPS = {
     "captions": (("multi30k",), ("cs", "de", "fr")),
 }
 VOCABULARIES = ("shared", "separate")
+# P19's study of all languages cuts the columns apart; then equal pieces are shared, or nothing is.
+EVERY_VOCABULARIES = ("shared", "alike", "separate")
 # Shares of the word types that are enciphered.
 SHARES = (0.0, 0.25, 0.5, 0.75, 1.0)
 SYNTHETIC = "English in cipher"
 EVERY = "every language"
+# Source of the text of every language; P19 has subtitles alone.
+SOURCE = "tatoeba"
 # Other definition of overlap: share of English pieces that the other side uses, too.
 ENGLISH_SHARED = "share of English pieces"
 # Metric by which languages are compared.
@@ -65,16 +71,35 @@ def measure(bench: ExperimentBench) -> Iterator[Results]:
 
 
 def measure_every(bench: ExperimentBench) -> Iterator[Results]:
-    """Measure all languages with text, on as many pairs each, of any sentences."""
+    """Measure each language that has enough text of Tatoeba, by each kind of vocabulary."""
     rows: list[Row] = []
-    for language in sorted(place.name for place in (bench.data / "train").glob("??-en")):
-        sources = training_text.sources(bench.data, language)
-        pairs = draw(training_text.together(sources.values()), bench.pairs)
-        row = bench.row(EVERY, language.split("-")[0], pairs, P19, language, mine=False)
-        if "figures" in row:
-            row[OVERLAP] = pieces(bench, row, pairs, P19)
-        rows.append(row)
-        yield {"rows": rows}
+    for language in sorted(distances()["syntactic"]):
+        files = (bench.data / "train" / f"{language}-en").glob(f"{SOURCE}*.tsv*")
+        pairs = training_text.together(map(training_text.read_short, sorted(files)))
+        if len(pairs) < bench.pairs:
+            continue
+        pairs = draw(pairs, bench.pairs)
+        for kind in EVERY_VOCABULARIES:
+            config = replace(P19, vocabularies=kind)
+            group = f"{EVERY}, {kind} vocabularies"
+            row = bench.row(group, language, pairs, config, training_text.ENGLISH, mine=False)
+            if "figures" in row:
+                row[OVERLAP] = pieces(bench, row, pairs, config)
+            rows.append(row)
+            yield {"rows": rows, "spearman": spearman(rows)}
+
+
+def spearman(rows: list[Row]) -> dict[str, dict[str, dict[str, float | None]]]:
+    """Return the correlations of `correlations` by group and part."""
+    return {
+        group: {
+            part or "all": {name: one.value for name, one in columns.items()}
+            for part, columns in correlations(
+                group, [row for row in rows if row["group"] == group]
+            ).items()
+        }
+        for group in dict.fromkeys(row["group"] for row in rows)
+    }
 
 
 def aligned(bench: ExperimentBench) -> dict[str, dict[str, list[Pair]]]:
@@ -148,11 +173,16 @@ _CIPHER = _cipher()
 def pieces(
     bench: ExperimentBench, row: Row, pairs: list[Pair], config: TrainConfig
 ) -> dict[str, float]:
-    """Return the overlap of the pieces of both sides, by the tokenizer of the row's model."""
+    """Return the overlap of the pieces of both sides, by the tokenizers of the row's model.
+
+    Of separate vocabularies, pieces with the same spelling count as common.
+    """
     model, _ = bench.model(bench.text(row["group"], row["name"], pairs), config)
-    encoder = Encoder.load(model, side="source")
+    first, second = (Encoder.load(model, side=side).tokenizer for side in SIDES)
+    if isinstance(first, MarkedTokenizer) and isinstance(second, MarkedTokenizer):
+        second = MarkedTokenizer(first.tokenizer, 1, second.tokenizer, alike=True)
     source, target = ([pair[side] for pair in pairs] for side in (0, 1))
-    found = overlap(encoder.tokenizer, source, target)
+    found = overlap(first, source, target, second)
     return {**asdict(found), "share": found.share}
 
 
@@ -181,9 +211,8 @@ def correlations(group: str, rows: list[Row]) -> dict[str, dict[str, Correlation
         **distances(),
     }
     found = {"": correlate(scores, columns)}
-    if group == EVERY:
+    if group.startswith(EVERY):
         median = float(np.median(list(columns[OVERLAP].values())))
         apart = correlate_apart(scores, columns, median).values()
-        names = f", overlap up to {median:.3f}", f", overlap above {median:.3f}"
-        found |= zip(names, apart, strict=True)
+        found |= zip((", less overlap", ", more overlap"), apart, strict=True)
     return found

@@ -6,7 +6,7 @@ is trained on each tenth by score.
 """
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -108,6 +108,23 @@ def ranges(score: np.ndarray, shared: np.ndarray, cost: np.ndarray) -> list[dict
 
 def judged(groups: dict[str, list[Translation]], work: Path) -> dict[str, Any]:
     """Tell references from translations; return accuracies, statistics and correlations."""
+    accuracy, places = {}, []
+    for encoder in ENCODERS:
+        place, record = classifier(groups, work, encoder)
+        accuracy[encoder] = {name: record[name] for name in record if name.startswith("test ")}
+        places.append(place)
+    firsts = [own[0].text for own in groups.values()]
+    probability = Classifier.load(places[0]).probability(firsts)
+    block = np.arange(len(firsts)), (list(groups), firsts), [(f"{p}",) for p in probability]
+    names = "reference", "translation"
+    found = bitext_statistics.count([block], names, ["P(reference)"], "", Counter(), keep=True)
+    return {"accuracy": accuracy, "statistics": found.as_dict()}
+
+
+def classifier(
+    groups: dict[str, list[Translation]], work: Path, encoder: str
+) -> tuple[Path, Mapping[str, Any]]:
+    """Train a classifier of references and translations; return its directory and its record."""
     path = work / "matched.tsv"
     with open_output(path) as file:
         for text, own in groups.items():
@@ -115,16 +132,6 @@ def judged(groups: dict[str, list[Translation]], work: Path) -> dict[str, Any]:
             file.write("\t".join(cells + [""] * (1 + BEST - len(cells))) + "\n")
     more = [str(column) for column in range(3, 2 + BEST)]
     read = partial(matched_pairs, [str(path)], USUAL_FORMAT, more)
-    accuracy = {}
-    for encoder in ENCODERS:
-        config = ClassifierConfig(encoder=encoder, units="word", test=TEST)
-        output = work / f"classifier-{encoder}"
-        made = train_classifier(read, config, output)
-        record = made.training
-        accuracy[encoder] = {name: record[name] for name in record if name.startswith("test ")}
-    firsts = [own[0].text for own in groups.values()]
-    probability = Classifier.load(work / f"classifier-{ENCODERS[0]}").probability(firsts)
-    block = np.arange(len(firsts)), (list(groups), firsts), [(f"{p}",) for p in probability]
-    names = "reference", "translation"
-    found = bitext_statistics.count([block], names, ["P(reference)"], "", Counter(), keep=True)
-    return {"accuracy": accuracy, "statistics": found.as_dict()}
+    output = work / f"classifier-{encoder}"
+    config = ClassifierConfig(encoder=encoder, units="word", test=TEST)
+    return output, train_classifier(read, config, output).training

@@ -95,7 +95,7 @@ class Dry:
         ("megabatches", 20, 12),
         ("blstm-parts", 20, 4),
         pytest.param("filters", 20, 31, marks=pytest.mark.slow),
-        pytest.param("back-translation", 15, 18, marks=pytest.mark.slow),
+        pytest.param("back-translation", 15, 39, marks=pytest.mark.slow),
         pytest.param("translations", 40, 30, marks=pytest.mark.slow),
     ],
 )
@@ -137,6 +137,22 @@ def test_languages_have_the_same_english(data: Path, monkeypatch: pytest.MonkeyP
     assert list(dict.fromkeys(row["group"] for row in results["rows"])) == groups
     lines = experiment_tables.section("languages", results)
     assert any(line.startswith("Spearman with STS 12–16: overlap undefined (5") for line in lines)
+
+
+def test_every_language_has_three_vocabularies(tmp_path: Path) -> None:
+    """Languages need distances, and enough pairs of Tatoeba, counted over its files."""
+    for language, count in {"cs": 4, "ru": 4, "sv": 4, "uk": 2, "nn": 4}.items():
+        for part, name in enumerate(("tatoeba", "tatoeba-test", "news")):
+            pairs = [(f"{language} {i}", str(i)) for i in range(part * count, (part + 1) * count)]
+            write(tmp_path / f"train/{language}-en/{name}.tsv", pairs)
+    dry: Any = Dry(tmp_path, 6)
+    *_, results = language_experiments.measure_every(dry)
+    groups = [f"every language, {kind} vocabularies" for kind in ("shared", "alike", "separate")]
+    rows = [(row["name"], row["group"]) for row in results["rows"]]
+    assert rows == [(one, group) for one in ("cs", "ru", "sv") for group in groups]
+    assert list(results["spearman"]) == groups
+    assert list(results["spearman"][groups[0]]) == ["all", ", less overlap", ", more overlap"]
+    assert len(experiment_tables.section("every-language", results)) > 12
 
 
 def test_a_killed_run_goes_on(tmp_path, monkeypatch, capsys):

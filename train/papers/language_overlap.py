@@ -51,13 +51,21 @@ class Correlation:
     languages: int
 
 
-def overlap(tokenizer: Tokenizer, source: Sequence[str], target: Sequence[str]) -> Overlap:
-    """Count the distinct pieces in two texts, tokenised by one tokenizer.
+def overlap(
+    tokenizer: Tokenizer,
+    source: Sequence[str],
+    target: Sequence[str],
+    of_target: Tokenizer | None = None,
+) -> Overlap:
+    """Count the distinct pieces in two texts; ``of_target`` is the tokenizer of the second.
 
-    For a model with separate vocabularies, pass the tokenizer of either side: pieces with the same
-    spelling count as one, although the model has an embedding of each for both sides.
+    Without it, both have one. Two tokenizers need one id for each spelling, as those of a model
+    with vocabularies ``alike`` have.
     """
-    source_pieces, target_pieces = (np.unique(tokenizer(side)[0]) for side in (source, target))
+    source_pieces, target_pieces = (
+        np.unique(tokenize(side)[0])
+        for tokenize, side in ((tokenizer, source), (of_target or tokenizer, target))
+    )
     return Overlap(
         len(source_pieces),
         len(target_pieces),

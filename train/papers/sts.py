@@ -8,7 +8,7 @@ sentences are also compared with translated second sentences.
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -66,11 +66,18 @@ def texts(data: Path) -> Iterator[tuple[str, list[str]]]:
         yield from zip(languages(name), (pairs.first, pairs.second), strict=True)
 
 
-def evaluate(model: EvaluatedModel, data: Path, report: Reporter = silent) -> TaskResult:
-    """Measure correlations on every set of ``data``. Raises CorpusError."""
+def evaluate(
+    model: EvaluatedModel,
+    data: Path,
+    report: Reporter = silent,
+    only: Collection[str] | None = None,
+) -> TaskResult:
+    """Measure correlations on the sets of ``data``, all or ``only`` some. Raises CorpusError."""
     every = {name: read_labelled(path, least=2) for name, path in sets(data).items()}
     every |= cross_language(every)
     every |= by_genre(every)
+    if only is not None:
+        every = {name: pairs for name, pairs in every.items() if name in only}
     by_set: dict[str, tuple[Metric, ...]] = {}
     missing: list[str] = []
     for name, pairs in counted(TASK, every.items(), report):

@@ -58,6 +58,9 @@ def test_overlap() -> None:
     assert overlap(Letters(), ["ab"], ["ba"]).share == 1
     # Equal spellings count as one, although each side has its own embedding.
     assert overlap(MarkedTokenizer(Letters(), 1), ["abba", "c"], ["cd"]) == found
+    # Tokenizers of both sides that share no id.
+    sides = MarkedTokenizer(Letters(), 0), MarkedTokenizer(Letters(), 1)
+    assert overlap(sides[0], ["abba", "c"], ["cd"], sides[1]) == Overlap(3, 2, 0)
 
 
 def test_correlate() -> None:
