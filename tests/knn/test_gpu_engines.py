@@ -80,6 +80,11 @@ def test_rounding_stays_within_the_bound() -> None:
     product = (rows[0] @ columns[0].T).numpy().astype(np.float64)
     error = np.abs(product - made[0].astype(np.float64) @ made[1].astype(np.float64).T).max()
     assert error <= half_bound(made[0]) < 2.0**-8
+    # Numbers that rounding moves farthest, all in one direction.
+    far = np.full((1, 63), 0.125 * (1 + 0.999 * 2.0**-11), np.float32)
+    (one,), (other,) = (engine.prepare(far, columns=columns) for columns in (False, True))
+    error = far.astype(np.float64) @ far.T.astype(np.float64) - (one @ other.T).numpy()
+    assert 2.0**-11 < error <= half_bound(far)
 
 
 @pytest.mark.parametrize("gpus", [1, 2])
@@ -131,6 +136,22 @@ def test_memory_that_runs_out(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(fake, "MEMORY", 64 * 100)
     with pytest.raises(ResourceError, match="out of memory in a block of .*--device cpu"):
         search(FaissGpuEngine("cuda", 2), source, target, 4)
+
+
+def test_memory_that_another_program_takes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Held blocks are freed, so that halves of a block fit."""
+    source, target = (side(part) for part in realistic(np.random.default_rng(10), 3000, 4000, 32))
+    wanted = nearest_both(source, target, searching(4, exact=True))
+    fake = simulate(monkeypatch)
+    monkeypatch.setattr(gpu_engines, "free_memory", lambda gpu: 5 * 128 * 1024)
+
+    class Taken(FaissGpuEngine):
+        def merge(self, *block: Any) -> None:
+            super().merge(*block)
+            monkeypatch.setattr(fake, "MEMORY", 64 * 1500)
+
+    same(search(Taken("cuda", 2), source, target, 4), wanted)
+    assert min(rows for _, _, rows in fake.copies) > 400
 
 
 def test_a_fault_in_the_middle_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
