@@ -18,6 +18,10 @@ from typing import Any
 from benchmarks import report
 from benchmarks.markdown import table
 from benchmarks.models.published import PAPERS
+from miner.config_fields import option_name
+from miner.encoder.model import load
+from miner_train.config import TrainConfig
+from miner_train.recipes import RECIPES
 
 FILE = Path(__file__).with_suffix(".tsv")
 REFERENCE = re.compile(r"\{([^{}]+) \| ([^|{}]+)\}")
@@ -94,7 +98,19 @@ def _formatted(found: list[Any], form: str) -> str:
     return f"{average:{form}}"
 
 
+def default_table() -> list[str]:
+    """Return the settings in which the last training of the default model differs from `p19`."""
+    trained = TrainConfig.from_dict(load("default").training["config"])
+    rows = [
+        (f"`{option_name(name)}`", str(setting), str(published))
+        for name, setting in trained.as_dict().items()
+        if setting != (published := RECIPES["p19"].as_dict()[name])
+    ]
+    return table(("Setting", "The model that ships", "`p19`"), rows)
+
+
 # Tables of docs/papers.md, by the names of their marks.
 SECTIONS: dict[str, Callable[[], list[str]]] = {
-    f"ours-{paper.lower()}": partial(our_table, paper) for paper in PAPERS
+    **{f"ours-{paper.lower()}": partial(our_table, paper) for paper in PAPERS},
+    "default-p19": default_table,
 }

@@ -78,3 +78,9 @@ def test_our_figures_are_looked_up_in_the_results(monkeypatch: pytest.MonkeyPatc
 def test_each_of_our_figures_is_in_the_results(paper: str) -> None:
     lines = our_figures.our_table(paper)
     assert len(lines) > 5 and not any("{" in line for line in lines)
+
+
+def test_the_default_model_beside_the_paper() -> None:
+    lines = our_figures.default_table()
+    assert "| `--objective` | softmax | margin |" in lines
+    assert not any("`--encoder`" in line for line in lines), "the same in both"
