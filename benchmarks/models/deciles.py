@@ -33,4 +33,4 @@ def measure(bench: ExperimentBench) -> Iterator[Results]:
                         cosines=bounds,
                     )
                 )
-                yield {"rows": rows}
+                yield {"default": bench.default, "rows": rows}

@@ -10,6 +10,7 @@ from benchmarks.models import training_text
 from benchmarks.models.bench import Bench, Row
 from benchmarks.models.training_text import BILINGUAL, ENGLISH, Pair, Text
 from miner import MinerError
+from miner.encoder.model import load
 from miner.evaluation import bucc, mining_sets, tatoeba
 from miner.evaluation.evaluated_model import MinerModel
 from miner.evaluation.labelled_text import read_labelled, tsv_files
@@ -45,6 +46,11 @@ class ExperimentBench(Bench):
     ):
         super().__init__(data, models, old, quick)
         self.pairs = pairs
+
+    @property
+    def default(self) -> str:
+        """Fingerprint of the model that ships, which scores some of the pairs."""
+        return load("default").fingerprint
 
     def text(self, group: str, name: str, pairs: Sequence[Pair]) -> Text:
         """Write the training text of a row."""

@@ -5,6 +5,7 @@ from functools import partial
 from statistics import mean
 from typing import Any
 
+from benchmarks import report
 from benchmarks.markdown import conjoined, head, line, table
 from benchmarks.models.language_experiments import correlations
 from miner_train.papers.bitext_statistics import OF_SENTENCES, OF_TEXT
@@ -88,6 +89,8 @@ def section(name: str, results: dict[str, Any]) -> list[str]:
         ]
         for languages, own in results.get("translator BLEU", {}).items()
     ]
+    if "default" in results:
+        parts.append([f"The default model of the scores: {report.model_name(results['default'])}."])
     return conjoined([*parts, *_written(results), *_training(results)])[:-1]
 
 

@@ -33,7 +33,7 @@ def measure(bench: ExperimentBench) -> Iterator[Results]:
         for label, kept in chosen(found, bench):
             row = bench.row(name, label, kept[: found.keep], found.config, found.languages)
             rows.append(row)
-            yield {"pools": pools, "rows": rows}
+            yield {"default": bench.default, "pools": pools, "rows": rows}
 
 
 def chosen(found: Pool, bench: ExperimentBench) -> Iterator[tuple[str, list[Pair]]]:

@@ -58,7 +58,7 @@ def measure(bench: ExperimentBench) -> Iterator[Results]:
             figures = partial(benchmark, data=bench.data)
             row = bench.row(LANGUAGES, name, pairs, config, ENGLISH, measure=figures, seed=seed)
             rows.append(row)
-            yield {**described, "rows": rows}
+            yield {**described, "default": bench.default, "rows": rows}
 
 
 def rewritten(

@@ -61,7 +61,7 @@ def measure(bench: ExperimentBench) -> Iterator[Results]:
             drawn, config = draw(part, len(part)), replace(PARAPHRASE, pieces=PIECES)
             row = bench.row(f"by {name}", str(number), drawn, config, ENGLISH, False, scores=bounds)
             rows.append(row)
-            yield {"described": described, "rows": rows}
+            yield {"default": bench.default, "described": described, "rows": rows}
 
 
 def references(bench: ExperimentBench) -> dict[str, list[Translation]]:

@@ -51,6 +51,8 @@ def data(tmp_path: Path) -> Path:
 class Dry:
     """Bench that trains nothing; its metrics are computed from the text."""
 
+    default = "0"
+
     def __init__(self, data: Path, pairs: int):
         self.data, self.pairs = data, pairs
         self.given: dict[tuple[str, str], list[Pair]] = {}

@@ -64,8 +64,8 @@ def test_lists_of_both_directions_are_compared() -> None:
     exact = rows @ columns.T
     lists = [np.argsort(-matrix, axis=1)[:, :4].astype(np.int32) for matrix in (exact, exact.T)]
     assert gpu_check._difference(rows, columns, lists) == ""
-    for side in (0, 1):
-        wrong = [np.roll(part, 20, axis=0) if i == side else part for i, part in enumerate(lists)]
+    for bad in (0, 1):
+        wrong = [np.roll(part, 20, axis=0) if i == bad else part for i, part in enumerate(lists)]
         assert gpu_check._difference(rows, columns, wrong) == "it misses neighbours"
     twice = [lists[0], np.repeat(lists[1][:, :1], 4, axis=1)]
     assert gpu_check._difference(rows, columns, twice) == "it finds a row twice"
