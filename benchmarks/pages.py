@@ -24,6 +24,7 @@ from benchmarks.mining import (
     precision_reached,
     precision_sweep,
     review_labels,
+    second_choice,
     second_opinion,
 )
 from benchmarks.models import (
@@ -256,6 +257,7 @@ SECTIONS: dict[str, Callable[[], list[str]]] = {
     "aligners": part("aligners.json", aligner_peers.lines),
     "align": part("align.json", alignment_quality.tables),
     "sparse": part("sparse.json", sparse),
+    "second-choice": second_choice.lines,
     **{
         f"second-{task}": part("second.json", partial(second_opinion.section, task=task))
         for task in ("mining", "filter", "align")

