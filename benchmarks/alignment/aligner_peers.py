@@ -12,7 +12,6 @@ CPU seconds include encoding, and nothing that loads.
 import time
 from collections.abc import Callable
 from functools import partial
-from importlib import import_module
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -60,7 +59,7 @@ Align = Callable[[Document], list[Bead]]
 
 def sentalign(encoder: SentenceEncoder) -> Align:
     """Return the aligner of the package sentalign."""
-    module = import_module("sentalign")
+    module = peers.imported("sentalign", "sentalign")
 
     def align(document: Document) -> list[Bead]:
         found = module.sentalign(*document.texts, encoder=encoder)
@@ -71,7 +70,7 @@ def sentalign(encoder: SentenceEncoder) -> Align:
 
 def bertalign(encoder: SentenceEncoder) -> Align:
     """Return the aligner of the package bertalign, which encodes by our encoder."""
-    module = import_module("bertalign")
+    module = peers.imported("bertalign", "bertalign")
     model = module.Encoder.__new__(module.Encoder)  # without its model
     model.model, model.model_name = encoder, encoder.name
 

