@@ -80,7 +80,9 @@ def sigmoid(logit: np.ndarray) -> np.ndarray:
 
 def log_odds(probability: np.ndarray) -> np.ndarray:
     """Invert :func:`sigmoid`; finite for 0 and 1, too."""
-    inside = np.clip(probability, LEAST, 1 - LEAST)
+    # The greatest float32 below 1 is further from it than LEAST.
+    step = np.finfo(np.result_type(np.asarray(probability), np.float32)).epsneg
+    inside = np.clip(probability, LEAST, 1 - max(LEAST, step))
     return np.log(inside) - np.log1p(-inside)
 
 
