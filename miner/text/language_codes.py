@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 
+from miner.config_fields import read_toml
 from miner.option_values import Languages
 
 # Code of English, the language that all pairs of the public sets share.
@@ -24,68 +25,8 @@ for _line in Path(__file__).with_name("languages.tsv").read_text("utf-8").splitl
     _SHORT |= dict.fromkeys(_others, _first)
     _ENGLISH[_first] = _name
 
-# Country codes that are mistaken for language codes.
-_OF_COUNTRIES = {
-    "al": "sq", "at": "de", "by": "be", "cn": "zh", "cz": "cs", "dk": "da", "ge": "ka", "gr": "el",
-    "il": "he", "in": "hi", "ir": "fa", "jp": "ja", "kp": "ko", "me": "sr", "mx": "es", "np": "ne",
-    "rs": "sr", "tw": "zh", "ua": "uk", "us": "en", "vn": "vi",
-}  # fmt: skip
-
-# Names that are no English name of the table, and the languages' own.
-_NAMES = {
-    name: line.split(maxsplit=1)[0]
-    for line in """de deutsch, alemán
-        fr français, francais, französisch
-        es español, espanol, castellano, castilian
-        it italiano
-        pt português, portugues
-        pt-BR brazilian, brazilian portuguese
-        nl nederlands, flemish, vlaams
-        ca català
-        gl galego
-        eu euskara
-        ro română, romana, moldovan
-        sv svenska
-        da dansk
-        no norsk
-        fi suomi
-        et eesti
-        lv latviešu
-        lt lietuvių
-        pl polski
-        cs čeština, cestina
-        sk slovenčina
-        sl slovenščina
-        hr hrvatski
-        sr srpski, српски
-        bg български
-        mk македонски
-        ru русский
-        uk українська
-        be беларуская
-        el ελληνικά
-        hu magyar
-        tr türkçe, turkce
-        he עברית
-        ar العربية
-        fa farsi, dari, فارسی
-        ur اردو
-        hi हिन्दी, हिंदी
-        bn bangla, বাংলা
-        ta தமிழ்
-        th ไทย
-        vi tiếng việt
-        id bahasa, bahasa indonesia
-        ms bahasa melayu
-        my myanmar
-        ja 日本語
-        ko 한국어
-        zh mandarin, putonghua, 中文
-        zh-Hans simplified chinese, chinese (simplified), chinese simplified
-        zh-Hant traditional chinese, chinese (traditional), chinese traditional
-        en englisch, inglés, anglais""".splitlines()
-    for name in line.strip().split(maxsplit=1)[1].split(", ")
-}
+# Country codes taken for language codes, and names of languages besides those of the table.
+_MISTAKEN = Path(__file__).with_name("language_names.toml")
 
 # Codes of written forms that models of the language do not know, with hints.
 LATIN_HINDI, ZAWGYI = "hi-Latn", "my-Qaag"
@@ -116,10 +57,12 @@ def language_code(text: str) -> str:
         return text
     from difflib import get_close_matches
 
-    names = {name.lower(): known for known, name in _ENGLISH.items()} | _NAMES
+    mistaken = read_toml(_MISTAKEN)
+    names = {name.lower(): known for known, name in _ENGLISH.items()}
+    names |= {name: known for known, row in mistaken["names"].items() for name in row.split(", ")}
     locale = re.split("[-.@]", str(text).lower().replace("_", "-"), maxsplit=1)[0]  # de_DE.UTF-8
     name = get_close_matches(str(text).strip().lower(), names, 1, 0.8)
-    meant = _OF_COUNTRIES.get(code) or (names[name[0]] if name else None)
+    meant = mistaken["countries"].get(code) or (names[name[0]] if name else None)
     meant = meant or (locale if locale in _SHORT or locale in _ENGLISH else None)
     hint = f"; did you mean {describe(meant)}?" if meant else ", such as de, en or zh-Hant"
     raise ValueError(f"{text!r} is no language code{hint}")

@@ -130,7 +130,6 @@ def test_suffixes_of_another_format(miner, arguments, said, tmp_path, monkeypatc
         "train --bitext pairs.tsv -o model",
         "train --bitext pairs.tsv --overwrite -o index",
         "train --bitext pairs.tsv -o pairs.tsv",
-        "stats pairs.tsv --json pairs.tsv",
         "evaluate mined scored.tsv gold.tsv --json gold.tsv",
     ],
 )
