@@ -105,7 +105,7 @@ class Columns:
 
     @classmethod
     def joined(cls, parts: Iterable[Self]) -> Self:
-        """Return the rows of all parts, of which there is at least one."""
+        """Concatenate the rows of all parts, at least one."""
         columns = zip(*(vars(part).values() for part in parts), strict=True)
         return cls(*map(np.concatenate, columns))
 
@@ -130,7 +130,7 @@ class GrowingArray:
                 self._file.write(values.data)
 
     def array(self) -> np.ndarray:
-        """Return all values so far; those in a file by read-only memory map."""
+        """Return all values so far, read-only; values in a file are memory-mapped."""
         if self._file is None or not self._file.tell():
             return np.concatenate(self._blocks)
         with _temporary(self._directory):

@@ -24,7 +24,7 @@ from miner_train.learn_quality import corrupt
 
 # Fewest pairs of a text that count.
 ENOUGH = 100
-# Precision of the normal distributions of a language's constant and slope around those of all.
+# Precision of the normal priors of a language's constant and slope, centred on the common ones.
 PRECISION = 50.0, 200.0
 # Least factor of pairs that the line is learned from: no fact contradicts.
 PLAIN = 0.5
@@ -50,7 +50,7 @@ class QualityEvidence:
     good: np.ndarray
 
     def scores(self, line: tuple[float, float]) -> np.ndarray:
-        """Return the quality of the pairs by a line, ``(n,) float64``."""
+        """Return the quality ``(n,) float64`` with logits on a ``line``: constant and slope."""
         return self.factor * sigmoid(line[0] + line[1] * self.logit)
 
 

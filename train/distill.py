@@ -219,7 +219,7 @@ def _start(teacher: SentenceEncoder, vocabulary: bytes, pairs: PairData, axes: A
 
     def reduce(vectors: np.ndarray) -> np.ndarray:
         turned = vectors @ axes.axes
-        # centred, because pieces and sentences have different means
+        # Piece vectors and sentence vectors have different means, so each set is centred.
         return turned - turned.mean(axis=0)
 
     return piece_vectors(teacher, PieceTokenizer(vocabulary), ids, reduce)

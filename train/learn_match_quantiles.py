@@ -20,7 +20,7 @@ from miner_train.learn_comparer import drawn, shares
 
 # Maximum pairs of a text, and passes over them.
 PAIRS, PASSES = 400, 4
-# Range of the logarithm of emissions, and minimum count of a jump.
+# Bounds of the logarithm of an emission probability; minimum expected count of a jump.
 LOWEST, HIGHEST, SELDOM = -4.0, 8.0, 1e-3
 # Initial probabilities of jumps, and share of unaligned tokens: tokens mostly follow in order.
 JUMP = (*(0.005, 0.01, 0.01, 0.01, 0.02, 0.06), 0.08, *(0.5, 0.15, 0.06, 0.03, 0.02, 0.01), 0.05)

@@ -1,4 +1,4 @@
-"""Verifier, learned without gold from held-out sentences, most of which have no partner there.
+"""Verifier, learned without gold from held-out sentences, most of them without a partner.
 
 Sentences without a partner are distractors, as in real mining. Sentences of the training text, one
 side of each pair, are further distractors. Only sentences of the same pair of languages are

@@ -20,7 +20,7 @@ from miner.machine import thread_count
 KEPT = 8
 # Number of sentences up to which all are compared, which is faster than a search.
 FEW = 256
-# Random draws before all sentences are searched for an allowed one.
+# Random draws per sentence; if none is allowed, all allowed sentences are listed.
 DRAWS = 8
 # Maximum candidates in memory when all are compared; 32 MB.
 MOST = 1 << 22
@@ -87,7 +87,7 @@ def _related(text: np.ndarray, rows: np.ndarray, others: np.ndarray) -> np.ndarr
 def _nearest(
     source: np.ndarray, target: np.ndarray, text: np.ndarray, either: bool, below: float
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Find the nearest negatives: by search the few nearest, among which exact cosines decide."""
+    """Find the nearest negatives: search a few candidates, then choose by exact cosine."""
     n = len(source)
     if either:
         both = np.concatenate([source, target])
@@ -161,7 +161,7 @@ def _exact(
 def _drawn(
     text: np.ndarray, either: bool, generator: np.random.Generator
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Draw random negatives: the first allowed of several draws, or else one of all allowed."""
+    """Draw a random negative for each sentence, again if the draw is not allowed."""
     n = text.shape[1]
     rows = np.arange(2 * n) % max(n, 1)
     draws = generator.integers(0, max(2 * n if either else n, 1), (2 * n, DRAWS))

@@ -17,7 +17,7 @@ _TABLES = read_toml(Path(__file__).with_suffix(".toml"))
 
 
 def _settings(name: str) -> dict[str, Any]:
-    """Return the settings of a recipe, over those of the recipe that it is based on."""
+    """Return the settings of a recipe, which override the settings of its base recipe."""
     table = _TABLES[name]
     changes = {
         key: value for key, value in table.items() if key not in ("note", "base", "encoders")

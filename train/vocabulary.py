@@ -195,7 +195,7 @@ def train_trigrams(sides: Sequence[Sequence[str]], config: TrainConfig) -> bytes
         counts = np.bincount(inverse, weights, len(keys)).astype(np.int64)
     if not len(keys):
         raise _nothing()
-    # Keys sort like their text.
+    # Keys are in the order of their trigrams, so ties go to the first trigram.
     order = np.argsort(-counts, kind="stable")[: config.types]
     return _lines(unpack_trigrams(keys[order]))
 

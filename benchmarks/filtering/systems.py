@@ -92,7 +92,7 @@ class Baselines:
 
 
 def length_ratio(pairs: Sequence[Pair], languages: str) -> np.ndarray:
-    """Return the characters of the shorter side divided by those of the longer, 0 to 1."""
+    """Return the length ratio in characters, shorter by longer side, 0 to 1."""
     lengths = np.array([[len(side) for side in pair] for pair in pairs]).reshape(-1, 2)
     return lengths.min(axis=1) / np.maximum(lengths.max(axis=1), 1)
 

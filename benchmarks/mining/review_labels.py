@@ -205,7 +205,7 @@ def mining(encoder: Encoder, data: Path, name: str) -> Iterator[dict[str, Any]]:
 def reviewed(
     found: SearchResult, gold: Gold, runs: Sequence[tuple[int, str, float]] = RUNS
 ) -> Iterator[dict[str, Any]]:
-    """Yield the results of a search, whose scores are fitted to answers by the gold."""
+    """Fit the scores of a search to answers simulated from the gold; yield the metrics."""
     # Fault features take nine tenths of a fit, and do not depend on labels.
     read = faults.read
     known: dict[tuple[int, int], faults.FaultFeatures] = {}

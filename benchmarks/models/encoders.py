@@ -25,7 +25,7 @@ PAIRS, QUICK_PAIRS = 100_000, 5000
 
 
 def measure(place: Bench, name: str) -> Iterator[Results]:
-    """Yield the description of the text and the rows so far, after each row."""
+    """Train the encoders of a group; after each, yield the text's description and all rows."""
     group = GROUPS[name]
     pairs = training_text.bilingual if group.bilingual else training_text.paraphrases
     drawn = training_text.draw(pairs(place.data), QUICK_PAIRS if place.quick else PAIRS)

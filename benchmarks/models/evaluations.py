@@ -34,7 +34,7 @@ RECIPE_NAMES = ("fast", "p19-tuned")
 
 @dataclass(frozen=True)
 class Row:
-    """Model. ``place``: its directory among those of ``benchmarks mining``.
+    """Model. ``place``: its directory in the output of ``benchmarks mining``.
 
     config, pair: configuration and text of its training; None for the shipped model.
     """

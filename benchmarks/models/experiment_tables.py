@@ -214,7 +214,7 @@ def _spent(row: dict[str, Any]) -> str:
     return f"{row['seeds']}, {row['training CPU seconds']:.0f}"
 
 
-# Columns of some sections: the key of a row that has one, and its cell.
+# Optional columns by title: the key that a row needs, and the function that formats its cell.
 _MORE: dict[str, tuple[str, Callable[[dict[str, Any]], str]]] = {
     "cosines": ("cosines", _cosines),
     "scores": ("scores", partial(_cosines, name="scores")),

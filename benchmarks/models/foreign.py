@@ -39,7 +39,7 @@ PAIRS = ("de-en", "fr-en")
 ASKED = (0.90, 0.95, 0.98)
 SPLITS = ("training", "test")
 SEED = 3
-# Timed sentences of the student per sentence of the transformer; rounds.
+# Timed sentences: the student's, as a multiple of the transformer's; number of rounds.
 TIMES_MORE, ROUNDS = 40, 5
 
 LIBRARIES = ("sentence-transformers", "transformers", "tokenizers")

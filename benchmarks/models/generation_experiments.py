@@ -34,7 +34,7 @@ THREADS = 1
 CONFIG = GeneratorConfig(pieces=3000, dimension=128, epochs=5, warmup=100, batch=1000)
 # Pairs that the generator learns from, and sentences to rewrite.
 TAUGHT, REWRITTEN = 12_000, 1000
-# Hypotheses of the beam: the candidates of a sentence.
+# Beam width, which is also the number of candidates per sentence.
 BEAM = 4
 
 

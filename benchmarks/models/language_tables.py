@@ -43,7 +43,7 @@ NAMED = 0.05
 
 
 def rows(results: dict[str, Any]) -> list[str]:
-    """Return the table of all languages, those with most training pairs first."""
+    """Return the table of all languages, by training pairs, most first."""
     languages = results["languages"]
     mined = mining(results["fingerprint"])
     measured = any(one.get("wrong_kept") is not None for one in languages.values())

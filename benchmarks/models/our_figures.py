@@ -1,4 +1,4 @@
-"""Our figures beside those of the papers: ``our_figures.tsv``, filled in from the results.
+"""Our figures beside the published ones: ``our_figures.tsv``, filled in from the results.
 
 A line has the paper, a description of the figures, a template, and the command. The template names
 figures as ``{FILE/SECTION > step > ... | format}``. A step is a key, an index, or ``key=value``,

@@ -59,7 +59,7 @@ def folded(sentences: Sequence[str]) -> set[str]:
 
 
 def test_sentences(data: Path) -> dict[str, list[str]]:
-    """Return the sentences of every test set by its name; of mining sets, those of true pairs."""
+    """Return the sentences of every test set by name; from mining sets only the true pairs."""
     found: dict[str, list[str]] = {}
     files: list[tuple[Any, str, Path, int]] = [
         *((sts, name, path, 0) for name, path in sts.sets(data).items()),

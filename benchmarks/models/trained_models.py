@@ -60,7 +60,7 @@ class Clock:
 
 @contextmanager
 def counted(note: Path) -> Iterator[None]:
-    """Add the time of the block to a note, so that the seconds of a killed run count."""
+    """Add the time of the block to the file ``note``; times of killed runs are added up there."""
     before, clock, cpu = noted(note), time.perf_counter(), time.process_time()
     try:
         yield

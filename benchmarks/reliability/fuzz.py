@@ -172,7 +172,7 @@ def build_seeds(place: Path) -> None:
 
 
 def load_modules() -> None:
-    """Import all modules of the program, once for all forks, but those of other pipelines."""
+    """Import all modules of the program except integrations, once for all forks."""
     for module in pkgutil.walk_packages(miner.__path__, "miner."):
         if not module.name.startswith("miner.integrations."):
             importlib.import_module(module.name)

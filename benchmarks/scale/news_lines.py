@@ -11,7 +11,7 @@ LANGUAGES = ("de", "en")
 
 
 def write_sides(data: Path, place: Path, lines: int) -> list[Path]:
-    """Write ``count`` lines of each language to ``place``, those of the training split first."""
+    """Write ``count`` lines of each language to ``place``, the training split first."""
     paths = []
     for language in LANGUAGES:
         found = chain.from_iterable(_sentences(data, split, language) for split in SPLITS)

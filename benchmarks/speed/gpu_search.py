@@ -120,7 +120,7 @@ def measure_in_child(system: str, gpus: list[int], threads: int, place: str) -> 
 
 
 def _recall(source: np.ndarray, target: np.ndarray, found: Found) -> float:
-    """Return the share of true neighbours among those of evenly spaced queries of both sides."""
+    """Return the recall of the neighbours of evenly spaced queries of both sides."""
     shares = []
     for queries, base, rows in ((source, target, found[0]), (target, source, found[1])):
         some = np.linspace(0, len(queries) - 1, min(SAMPLE, len(queries))).astype(np.int64)

@@ -71,9 +71,9 @@ class LikelyBeads:
     ) -> tuple[np.ndarray, int]:
         """Return scores ``(cells, K)`` by both opinions, and the number of texts that were read.
 
-        Beads in doubt by their posterior probability, at most ``most``, get the log-odds of their
-        margins, among the distinct texts of these beads. Raises ResourceError for a faulty
-        encoder.
+        Beads are in doubt by their posterior probability. At most ``most`` of them get further
+        log-odds, from margins among the distinct texts of these beads. Raises ResourceError for a
+        faulty encoder.
         """
         posterior = np.empty_like(scores)
         forward_backward(scores, limits, KINDS, posterior)

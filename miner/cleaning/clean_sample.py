@@ -26,7 +26,7 @@ class SampleBound:
 
 @dataclass(frozen=True)
 class SampleBounds:
-    """Bounds from a sample of ``rows`` rows, of which all filters together drop ``dropped``."""
+    """Bounds from a sample of ``rows`` rows; all filters together drop the share ``dropped``."""
 
     rows: int
     filters: tuple[SampleBound, ...]

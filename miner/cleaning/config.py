@@ -215,7 +215,7 @@ class FilterConfig:
 
 
 def default_config(context: Context, mono: bool = False) -> FilterConfig:
-    """Return the default filters; those that need the languages only if both are known.
+    """Return the default filters, without filters that need the languages if these are unknown.
 
     ``mono``: filters for text in one language.
     """

@@ -53,7 +53,7 @@ def identified(
 
 
 def _doubts(config: FilterConfig, languages: tuple[Identified, Identified]) -> Iterator[str]:
-    """Yield warnings about the languages of a text, also about those that the quality model
+    """Yield warnings about the languages of a text, such as a language that the quality model
     knows badly.
     """
     known: Mapping[str, KnownLanguage] = {}

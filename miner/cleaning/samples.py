@@ -20,7 +20,7 @@ from miner.progress import Reporter, silent
 from miner.text.hashes import hash_of
 from miner.text.layout import UNREADABLE
 
-# Rows to show on either side of a bound, and of those that a filter removed.
+# Rows to show on either side of a bound, and among the rows that a filter removed.
 SAMPLES = 6
 # Bars of a histogram, and number of values that determine its range.
 BARS, SAMPLED = 70, 200_000

@@ -151,8 +151,8 @@ class FilterSettings:
     )
     like: str | None = option(
         None,
-        "Clean rows in the form of BITEXT: each bound that is not set otherwise becomes the one "
-        "that drops --like-share of them.",
+        "Sample of clean rows, in the format of BITEXT. Bounds that the configuration does not set "
+        "are fitted so that each filter drops --like-share of the sample.",
         metavar="FILE",
     )
     like_share: float = option(

@@ -85,7 +85,7 @@ def labelled(
     ),
     json_file: str | None = options.json_file(),
 ) -> None:
-    """AUC, average precision and best F1 of the score of PAIRS, on those that LABELS judge.
+    """AUC, average precision and best F1 of the score of PAIRS, on the pairs judged in LABELS.
 
     PAIRS has a score of any tool, in TSV, JSONL or Parquet; LABELS are answers of 'miner review',
     or a sheet of them. The best threshold is tuned on these very labels. Answers about a sample

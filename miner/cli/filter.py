@@ -82,13 +82,13 @@ def filter(
     aligned files, SOURCE and TARGET.
 
     Without --config the default filters run: rules, languages, duplicates, and the quality of each
-    pair by the model. Every row is kept or rejected, unchanged
-    and in order. The funnel, a table of the pairs that each filter removed, goes to standard error.
-    Repeat a stopped run to continue where it was.
+    pair by the model. Every row is kept or rejected, unchanged and in order. The funnel, a table
+    of the pairs that each filter removed, goes to standard error. Repeat a stopped run to continue
+    where it was.
 
-    Each may be a pattern such as 'web/*.tsv.zst'. Their files are filtered
-    as if they were one. The rows of all go to -o FILE, or to files of their names in -o DIR/;
-    --rejected and --scores-jsonl likewise.
+    Each may be a pattern such as 'web/*.tsv.zst', whose files are filtered as one text. -o FILE
+    gets the rows of all files, -o DIR/ a file of the same name for each; likewise --rejected and
+    --scores-jsonl.
 
     Examples:
       miner filter web.tsv.gz --source-lang de --target-lang en -o clean.tsv.gz --rejected bad.tsv

@@ -54,7 +54,7 @@ def fit(
 ) -> None:
     """Learn to verify the pairs of an encoder of another library.
 
-    DIR becomes a model that has the encoder's vectors, by reference, and a vocabulary, lexicon,
+    DIR becomes a model that refers to the encoder for its vectors, and has a vocabulary, lexicon,
     verifier, quality score and decoys of its own. It works wherever a model does: mine, search,
     score, filter, explain. Indexes that the encoder built stay valid. Give 10,000 translations
     or more, or two texts to mine them from.

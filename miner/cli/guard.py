@@ -37,9 +37,9 @@ def artifact(path: str | os.PathLike[str]) -> str | None:
 
 
 def beside(output: str) -> str | None:
-    """Return the output beside which a stopped run may leave its results, or None.
+    """Return the path next to which a stopped run keeps its results, or None.
 
-    Results can lie beside a regular file or a folder, existing or not.
+    None stands for standard output, devices and pipes.
     """
     return output.rstrip("/") if _replaced(output) else None
 

@@ -44,8 +44,8 @@ def mine(
     parts and a manifest, -o FILE FILE the texts of each side.
 
     Does 'miner index' twice and 'miner search' once. By default it keeps the pairs with an
-    estimated precision of 0.95; with --rank margin and the default margin, retrieval and k, the
-    pairs above the model's threshold, which is only a start. --threshold 0 keeps all.
+    estimated precision of 0.95. With --rank margin and the default margin, retrieval and k, it
+    keeps the pairs above the model's threshold, which is rough. --threshold 0 keeps all.
 
     Examples:
       miner mine news.de.zst news.en.gz -o pairs.tsv.gz

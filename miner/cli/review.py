@@ -66,7 +66,7 @@ def review(
     """Judge a sample of BITEXT, and learn the precision at every threshold.
 
     BITEXT is a file of mined, aligned or scored pairs; or give two aligned files, SOURCE and
-    TARGET. Pairs whose answer tells most come first. A key answers: y yes, n no, p partly right, s
+    TARGET. The most informative pairs come first. A key answers: y yes, n no, p partly right, s
     skip, u undo, q quit. Words without a counterpart are marked. Answers are kept beside BITEXT: a
     review that was stopped goes on, and 'miner mine', 'search' and 'filter' rank better with them
     (--labels). After 30 answers there are estimates, after 100 good ones. --count 0 only shows

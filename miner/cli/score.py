@@ -54,7 +54,7 @@ def score(
 ) -> None:
     """Score the pairs of BITEXT: one line out for each line in, in order, the scores last.
 
-    --without adds a column for each FILE: the line of its sentence that the pair has, or 0.
+    --without adds a column for each FILE: the line number there of a sentence of the pair, or 0.
 
     BITEXT is a tsv, jsonl, parquet or tmx file, or - for standard input; or give two aligned
     files, SOURCE and TARGET. Each may be a pattern such as 'web/*.tsv.zst'. The default score is

@@ -83,7 +83,7 @@ def read_pieces(vocabulary: bytes) -> dict[str, np.ndarray]:
 
 
 def piece_texts(vocabulary: bytes, spans: np.ndarray) -> list[str]:
-    """Return the text of every piece, of which :func:`read_pieces` returns the ``spans``."""
+    """Return the text of every piece at the ``spans`` from :func:`read_pieces`."""
     codes, offsets = _code_points(vocabulary, spans)
     text, places = codes.tobytes().decode("utf-32-le"), offsets.tolist()
     return [text[first:last] for first, last in pairwise(places)]

@@ -52,7 +52,7 @@ def curve_of(found: Cleaned, free: Cleaned) -> Curve:
     total = len(rows)
     tried = np.linspace(1, total, min(STEPS, total)).astype(np.int64)
     finite = rank[np.isfinite(rank)]
-    if len(finite):  # at equal steps of the score
+    if len(finite):  # more thresholds, at equal distances
         more = np.linspace(finite[0], finite[-1], STEPS)
         tried = np.concatenate([tried, np.searchsorted(-rank, -more, side="right")])
     tried = np.append(tried, min(int(found.kept.sum()), total))

@@ -288,7 +288,7 @@ def _names(text: str) -> list[re.Match[str]]:
 
 
 def _clauses(text: str) -> list[tuple[int, int]]:
-    """Split a sentence at commas, dashes and conjunctions: spans of characters, final marks apart.
+    """Split a sentence at commas, dashes and conjunctions; return spans without the final marks.
 
     A span starts after the comma, and at its conjunction.
     """

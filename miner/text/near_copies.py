@@ -59,7 +59,7 @@ def _bare(text: str) -> bytes:
 
 
 def told(text: str) -> str:
-    """Return letters, digits and symbols of a visible text, folded; the whole text if it has none.
+    """Reduce a visible text to its folded letters, digits and symbols; without any, keep it whole.
 
     C, C++ and C#, 5 and -5, $5 and €5, a+b and a/b differ; punctuation is ignored.
     """
