@@ -16,10 +16,12 @@ import numpy as np
 
 from miner.encoder.cached_arrays import cached_arrays, digest_of, key_of
 from miner.encoder.pieces import PieceTokenizer
+from miner.encoder.unigram_model import CODE_POINTS
+from miner.encoder.unit_lists import code_points
 from miner.errors import ArtifactError
 from miner.kernels.letters import LETTERS, UNKNOWN, WEIGHTS, share_names
 from miner.kernels.segments import letters_of
-from miner.ragged import take_lists
+from miner.ragged import offsets_of, take_lists
 from miner.text.words import SPACELESS
 
 # Name of the feature: share of names spelled on the other side.
@@ -34,8 +36,6 @@ FIRST = UNKNOWN + 1
 SPELLED = "script", "spelling", "offsets"
 OPERATIONS = "starts", "second", "latin", "gain", "inside"
 GIVEN = "ordinary", "weights"
-# Noncharacter that ends a text when several are spelled at once.
-_END = chr(0x10FFFF)
 # Gain of a Latin letter matched with itself.
 SAME = 3.0
 # Latin letters that do not decompose into a basic letter and a mark.
@@ -146,28 +146,28 @@ def spell(texts: Sequence[str], codes: Mapping[str, int]) -> tuple[np.ndarray, n
 
     0 stands for any other character.
     """
-    # All texts in one call: separate calls would take ten times as long.
-    joined = _END.join([*texts, ""])
-    if joined.count(_END) > len(texts):
-        joined = "".join(text.replace(_END, " ") + _END for text in texts)
-    table = {ord(letter): _codes(letter, codes) for letter in set(joined) - {_END}}
-    spelled = np.frombuffer(joined.translate(table).encode("utf-32-le"), np.uint32)
-    ends = np.flatnonzero(spelled == ord(_END))
-    letters = spelled[spelled != ord(_END)].astype(np.uint16)
-    return letters, np.concatenate([[0], ends - np.arange(len(ends))]).astype(np.int64)
+    letters, offsets = code_points(texts)
+    number = np.zeros(CODE_POINTS, np.int32)
+    number[letters] = 1
+    distinct = np.flatnonzero(number)
+    number[distinct] = np.arange(len(distinct))
+    lists = [_codes(chr(letter), codes) for letter in distinct.tolist()]
+    spelled = np.array([code for one in lists for code in one], np.uint16)
+    starts = offsets_of(np.fromiter(map(len, lists), np.int64, len(lists)))
+    spelled, ends = take_lists(spelled, starts, number[letters])
+    return spelled, ends[offsets]
 
 
-def _codes(letter: str, codes: Mapping[str, int]) -> str:
-    """Return the codes of a character as a string of these code points."""
-    encoded = ""
-    for character in normalised(letter):
-        if character == " ":
-            encoded += chr(0)
-        else:
-            encoded += chr(
-                ord(character) - 96 if "a" <= character <= "z" else codes.get(character, UNKNOWN)
-            )
-    return encoded
+def _codes(letter: str, codes: Mapping[str, int]) -> list[int]:
+    """Return the codes of a character."""
+    return [
+        0
+        if character == " "
+        else ord(character) - 96
+        if "a" <= character <= "z"
+        else codes.get(character, UNKNOWN)
+        for character in normalised(letter)
+    ]
 
 
 @cache
