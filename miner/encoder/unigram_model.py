@@ -205,7 +205,7 @@ def _trie(
     ends[order] = sorted_ends
     above, character = np.concatenate(parts).T.astype(np.int32)
     children = np.bincount(above[1:], minlength=count).astype(np.int32)
-    first = np.searchsorted(above[1:], np.arange(count, dtype=np.int32)).astype(np.int32) + 1
+    first = offsets_of(children)[:-1].astype(np.int32) + 1
     nodes = np.stack([above, character, first, children, np.zeros(count, np.int32)], axis=1)
     nodes[ends, unigram.PLACE] = -1
     order = np.argsort(-scores[entered], kind="stable")
