@@ -55,18 +55,22 @@ bench: $(VENV)/developing
 	$(BIN)/python -m benchmarks experiments --data $(DATA)
 	$(BIN)/python -m benchmarks pages
 
+# Byte code, which pip does not write for a clone, and tables of the model: the first run needs both.
+PREPARE = $(BIN)/python -m compileall -q miner train && $(BIN)/miner doctor > /dev/null
 # Sources of the compiled library.
 LOOPS_IN_C := setup.py $(wildcard miner/kernels/*.[ch])
 
 $(VENV)/installed: setup.cfg constraints.txt $(LOOPS_IN_C)
 	test -d $(VENV) || $(PYTHON) -m venv $(VENV)
 	$(BIN)/pip install -q -c constraints.txt -e .
+	$(PREPARE)
 	@touch $@
 
 # In one go: what make demo needs is among it.
 $(VENV)/developing: setup.cfg constraints.txt $(LOOPS_IN_C)
 	test -d $(VENV) || $(PYTHON) -m venv $(VENV)
 	$(BIN)/pip install -q -c constraints.txt $(WITHOUT_CUDA) -e '.[$(EXTRA),train,dev]'
+	$(PREPARE)
 	@touch $(VENV)/installed $@
 
 # A wheel in dist/, for this kind of machine and any Python from 3.10 on.

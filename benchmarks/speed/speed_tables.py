@@ -133,12 +133,13 @@ def growth(results: dict[str, Any]) -> list[str]:
 
 def first(results: dict[str, Any]) -> list[str]:
     """Return the table of first runs beside second ones."""
-    columns = ["first", "second"]
+    columns = ["first", "first after doctor", "second"]
     lines = head(["", *columns])
     for row in results["rows"]:
         lines.append(line([row["name"], *(f"{row[column]:.1f}" for column in columns)]))
     return [
-        f"CPU seconds of a command's first run and of its second, {_threads(results)}.",
+        "CPU seconds of a command's first run, without and with `miner doctor` before it, and of "
+        f"its second, {_threads(results)}.",
         "",
         *lines,
     ]

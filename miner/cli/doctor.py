@@ -1,4 +1,4 @@
-"""``miner doctor``: versions, threads, memory and devices, and which of them a search uses."""
+"""``miner doctor``: versions, threads, memory and devices, and a pair scored as a test."""
 
 import re
 
@@ -11,6 +11,8 @@ from miner.errors import DependencyError
 LIBRARIES = ("numpy", "h5py", "sentencepiece", "torch", "pyarrow", "backports.zstd")
 # Extras that only development of this program needs.
 INTERNAL = ("bench", "dev")
+# Test of the model that ships. It fills the cache of tables that every first run would compute.
+PAIR = "Der Hund schläft.", "The dog is sleeping."
 _REQUIRED = re.compile(r"([\w.-]+).*extra == ['\"]([\w-]+)['\"]")
 _TESTED = re.compile(r"Programming Language :: Python :: (3\.\d+)")
 
@@ -18,9 +20,10 @@ _TESTED = re.compile(r"Programming Language :: Python :: (3\.\d+)")
 @click.command(cls=Command)
 @click.option("--gpu", is_flag=True, help="Search on the GPUs for a few seconds with each engine.")
 def doctor(gpu: bool) -> None:
-    """Print versions, devices and threads, and which of them a search uses.
+    """Print versions, devices and threads, which of them a search uses, and score a pair.
 
-    The exit code is 1 if mining cannot work.
+    The exit code is 1 if mining cannot work. Run it after an installation: the next command need
+    not compute the tables of the model, which takes some seconds once.
 
     Examples:
       miner doctor
@@ -74,6 +77,8 @@ def doctor(gpu: bool) -> None:
     click.echo(f"{'device':14} --device auto is {device}; the search works on {engine}")
     model = Encoder.load("default").model
     click.echo(f"{'default model':14} {model.fingerprint}: {model.describe()}")
+    (row,) = miner.score([PAIR])
+    click.echo(f"{'quality':14} {row['quality']:.3f} for {PAIR[0]!r}, {PAIR[1]!r}")
     click.echo("all is well: 'miner mine' will work")
 
 
