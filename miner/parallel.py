@@ -1,14 +1,12 @@
 """Parallel map over a stream, by threads or processes: ordered results, bounded memory."""
 
-import multiprocessing
 import os
 import signal
 import sys
 import threading
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator
-from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
-from concurrent.futures.process import BrokenProcessPool
+from concurrent.futures import BrokenExecutor, Executor, Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import cache, partial
 from types import ModuleType
@@ -125,8 +123,11 @@ def processes(count: int, prepare: Callable[..., Any], *arguments: Any) -> Itera
         prepare(*arguments)
         yield ProcessPool(None, 1)
         return
-    context = multiprocessing.get_context("spawn")
-    pool = ProcessPoolExecutor(count, context, _begin, (prepare, arguments))
+    # Here, because small commands need no processes.
+    from concurrent.futures import ProcessPoolExecutor
+    from multiprocessing import get_context
+
+    pool = ProcessPoolExecutor(count, get_context("spawn"), _begin, (prepare, arguments))
     try:
         yield ProcessPool(pool, count)
     finally:
@@ -148,7 +149,7 @@ class ProcessPool:
             return
         try:
             yield from _drawn(partial(submit, self._pool, function), items, self._count * AHEAD)
-        except BrokenProcessPool:
+        except BrokenExecutor:
             raise ResourceError(
                 f"one of {self._count} processes was killed, probably because memory ran out; use "
                 "fewer --threads"
@@ -197,7 +198,9 @@ def end_with_parent() -> None:
     A killed parent cannot stop its children, which would wait for work for ever.
     """
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    parent = multiprocessing.parent_process()
+    from multiprocessing import parent_process
+
+    parent = parent_process()
     assert parent is not None
 
     def follow() -> None:

@@ -63,7 +63,7 @@ def _runs(
     for cache in checked:
         paths = {"PYTHONPATH": str(package.parent), "XDG_CACHE_HOME": str(cache)}
         subprocess.run(
-            [*PROGRAM, "doctor"], env=os.environ | paths, check=True, capture_output=True
+            [*PROGRAM, "doctor"], cwd=work, env=os.environ | paths, check=True, capture_output=True
         )
     found = {
         "first": statistics.median(map(spent, empty)),

@@ -133,7 +133,7 @@ def growth(results: dict[str, Any]) -> list[str]:
 
 def first(results: dict[str, Any]) -> list[str]:
     """Return the table of first runs beside second ones."""
-    columns = ["first", "first after doctor", "second"]
+    columns = list(results["rows"][0])[1:]
     lines = head(["", *columns])
     for row in results["rows"]:
         lines.append(line([row["name"], *(f"{row[column]:.1f}" for column in columns)]))

@@ -1,5 +1,6 @@
 """The command line. Each file of this package holds one command: parse, call, print."""
 
+import gc
 import importlib
 import io
 import os
@@ -74,6 +75,7 @@ def cli() -> None:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command; returns the exit code (0 done, 1 input at fault, 2 usage, 130 interrupted)."""
     interrupts.catch()
+    gc.set_threshold(50_000)  # imports make many objects, all of which stay
     keep_libraries_to_quota()
     warnings.formatwarning = lambda message, *_, **__: f"warning: {message}\n"
     _tolerate_no_reader_of_messages()

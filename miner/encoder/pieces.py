@@ -119,6 +119,8 @@ class UnigramPieces:
     def _join(self, codes: np.ndarray, offsets: np.ndarray, actions: np.ndarray) -> None:
         """Set the actions of joiners, which are always UNSEEN, from the characters beside them."""
         places = np.flatnonzero(actions == unigram.UNSEEN)
+        if not len(places):
+            return
         edge = np.zeros(len(codes) + 1, bool)
         edge[offsets] = True
         letter, hidden = [], np.zeros(len(places), bool)

@@ -6,8 +6,8 @@ from decimal import Decimal
 from miner.text.number_values import han, roman
 from miner.text.number_words import (
     ABOVE,
+    BESIDE_DATE,
     DIGIT_FRACTION,
-    FOREIGN_MONTH,
     FOREIGN_MONTHS,
     FRACTION,
     MONTHS,
@@ -46,8 +46,9 @@ def other_months(source: str, target: str) -> bool:
         plain = plain_digits(numbers)
         months = {int(each) for one in _DATE.findall(plain) for each in one if each}
         months |= {int(han(one)[0]) for one in _HAN_MONTH.findall(plain)}
-        for one in FOREIGN_MONTH.finditer(plain):
-            months |= FOREIGN_MONTHS[(one[1] or one[2]).lower()]
+        for one in BESIDE_DATE.finditer(plain):
+            name = (one[1] or one[2]).lower()  # of "İ" two characters
+            months |= FOREIGN_MONTHS.get(name.replace("\u0307", ""), set())
         if months:
             named = {
                 MONTHS[one[0].lower()]

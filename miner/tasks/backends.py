@@ -4,11 +4,9 @@ A worker that dies takes no other task with it: its task is handed back as lost,
 :mod:`miner.tasks.run` gives it out again.
 """
 
-import multiprocessing
 import socket
 from collections.abc import Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
-from concurrent.futures.process import BrokenProcessPool
+from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Future, wait
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, Protocol
@@ -20,7 +18,6 @@ from miner.parallel import end_with_parent, submit
 from miner.progress import Reporter, silent
 from miner.tasks.assignment import Assignment
 from miner.tasks.execute import execute
-from miner.tasks.slurm import Slurm
 from miner.tasks.task import hints_of
 
 Outcome = tuple[Assignment, dict[str, Any] | None]
@@ -66,6 +63,8 @@ def open_backend(
     if name == "ray":
         return Ray(workers, address, threads, gpu=gpu)
     if name == "slurm":
+        from miner.tasks.slurm import Slurm
+
         return Slurm(workers, work, threads, gpu=gpu)
     assert name in BACKENDS
     return Serial(report)
@@ -99,20 +98,22 @@ class ProcessBackend:
     def __init__(self, workers: int):
         self.slots = workers
         self._out: dict[Future[dict[str, Any]], Assignment] = {}
-        self._pool: ProcessPoolExecutor | None = None
+        self._pool: Any = None  # ProcessPoolExecutor
 
     def submit(self, assignments: Sequence[Assignment]) -> None:
         for assignment in assignments:
             try:
                 self._submit(assignment)
-            except BrokenProcessPool:  # an idle process died
+            except BrokenExecutor:  # an idle process died
                 self._drop()
                 self._submit(assignment)
 
     def _submit(self, assignment: Assignment) -> None:
         if self._pool is None:
-            context = multiprocessing.get_context("spawn")
-            self._pool = ProcessPoolExecutor(self.slots, context, end_with_parent)
+            from concurrent.futures import ProcessPoolExecutor
+            from multiprocessing import get_context
+
+            self._pool = ProcessPoolExecutor(self.slots, get_context("spawn"), end_with_parent)
         self._out[submit(self._pool, execute, assignment)] = assignment
 
     def results(self) -> list[Outcome]:
@@ -123,7 +124,7 @@ class ProcessBackend:
             assignment = self._out.pop(future)
             try:
                 outcomes.append((assignment, future.result()))
-            except BrokenProcessPool:
+            except BrokenExecutor:
                 broken = True
                 outcomes.append((assignment, None))
         if broken:  # the other processes of this pool are lost too

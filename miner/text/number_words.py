@@ -1,7 +1,7 @@
 """Words and signs beside digits, in the languages of the model and further ones."""
 
 import re
-from importlib import resources
+from pathlib import Path
 from unicodedata import normalize
 
 from miner.expressions import expression
@@ -9,7 +9,7 @@ from miner.expressions import expression
 
 def _table(name: str) -> list[str]:
     """Return the lines of a table beside this module."""
-    return resources.files(__package__).joinpath(name).read_text("utf-8").splitlines()
+    return Path(__file__).with_name(name).read_text("utf-8").splitlines()
 
 
 # Power of ten of each magnitude word behind a number. 0: ambiguous (5 m, 5 mil).
@@ -206,11 +206,12 @@ FOREIGN_MONTHS: dict[str, set[int]] = {}
 for _number, _names in enumerate(_table("months.tsv"), start=1):
     for _name in _names.split():
         FOREIGN_MONTHS.setdefault(_name, set()).add(_number)
-_FOREIGN = "|".join(sorted(FOREIGN_MONTHS, key=len, reverse=True))
-FOREIGN_MONTH = expression(
-    r"(?<=\d)(?:\.|er|º|-?го| ?m\.|\. gada(?: \d\d?\.)?)? (?:de )?"
-    rf"({_FOREIGN})(?![\w\u0900-\u0dff])"
-    rf"|(?<!\w)({_FOREIGN})(?= (?:de )?\d{{4}})",
+# A word where one of them may stand. An expression of all names would take longer to compile than
+# most commands to read their text.
+_WORD = r"[\w\u0900-\u0dff\u0e31-\u0e3a\u0e47-\u0e4e]+"
+BESIDE_DATE = expression(
+    rf"(?<=\d)(?:\. gada(?: \d\d?\.)?|\.|er|º|-?го| ?m\.)? (?:de )?({_WORD})"
+    rf"|(?<!\w)({_WORD})(?= (?:de )?\d{{4}})",
     re.IGNORECASE,
 )
 _UNITS = (

@@ -62,6 +62,7 @@ SAME = [
     ("90 Minuten", "1.5 hours"), ("1 Liter", "34 fl oz"), ("1 Liter", "34 fluid ounces"),
     ("12. März", "Mar. 12"), ("3 listopada", "3 October"), ("3 listopada", "3 November"),
     ("1er août 2010", "August 1, 2010"), ("5 de octubre", "October 5"), ("3. října", "3 October"),
+    ("5 İyul 2020", "July 5, 2020"),
     ("5月3日", "May 3"), ("3.4.2010", "April 3, 2010"), ("siglo XIX", "19th century"),
     # Shares of a hundred, lengths of time, times in words, all day.
     ("0,5", "50 %"), ("30 %", "0.3"), ("3/4", "75%"), ("1,5", "150 per cent"),
