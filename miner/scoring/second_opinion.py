@@ -25,8 +25,9 @@ FEWEST = 20
 DOUBTFUL = 0.01
 # What an unlikely pair of mining gets that is not read (tried values: benchmarks/LOG.md).
 UNREAD = -1.6
-# Qualities that are read, and posterior probabilities of beads that are.
-BAND, BEAD_BAND = (0.02, 0.9), (0.05, 0.95)
+# Qualities that are read, from below the bound of any language on; posterior probabilities of beads
+# that are.
+BAND, BEAD_BAND = (0.002, 0.9), (0.05, 0.95)
 # Step from one row to the next of the other side, in pairs by chance.
 STEP = 7919
 # Rows that are centred at a time.
