@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from miner.encoder.model import load
 from miner.scoring import second_opinion
 from miner.scoring.logistic import sigmoid
 from miner.scoring.second_opinion import (
@@ -22,6 +23,11 @@ def test_all_constants_are_in_fingerprints():
     """No result depends on blocks; the rest decides."""
     named = {name for name in vars(second_opinion) if name.isupper()}
     assert second_opinion.constants().keys() == named - {"BLOCK", "DECIDING"}
+
+
+def test_no_row_is_kept_for_being_below_the_band():
+    bounds = [language.quality_bound for language in load("default").languages.values()]
+    assert BAND[0] < min(bound for bound in bounds if bound)
 
 
 def plain_centred(vectors: np.ndarray) -> np.ndarray:
