@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     import numpy as np
 
 
+# Maximum threads per core: hundreds on two cores only wait for each other.
+PER_CORE = 4
 # Minimum bytes of memory for a search.
 LEAST_MEMORY = 64 << 20
 # Linux's account of its memory, and the fields of what is free and of all of it, in KiB.
@@ -26,9 +28,10 @@ def thread_count(threads: int | None = None) -> int:
     """Return ``threads``, by default the number of cores that this process may use.
 
     It is the number of cores in its affinity mask, or the CPU quota of its control groups, rounded
-    up, if that is less.
+    up, if that is less. There are at most ``PER_CORE`` threads for each.
     """
-    return _usable_cores() if threads is None else max(1, threads)
+    cores = _usable_cores()
+    return cores if threads is None else min(max(1, threads), PER_CORE * cores)
 
 
 @cache

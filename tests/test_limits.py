@@ -152,6 +152,7 @@ def test_threads_and_memory_are_the_least_of_all_limits(
     machine._usable_cores.cache_clear()
     try:
         assert machine.thread_count() == 3 and machine.thread_count(9) == 9
+        assert machine.thread_count(999) == 12
         assert machine.memory_budget() == 400 * MIB and machine.memory_budget("2G") == 2 << 30
         machine.keep_libraries_to_quota()
         assert os.environ["OPENBLAS_NUM_THREADS"] == "3" and os.environ["MKL_NUM_THREADS"] == "5"

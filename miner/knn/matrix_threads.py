@@ -42,7 +42,8 @@ def run_crosswise(
     """Call ``work(strip of rows, strip of columns)`` for every pair of strips of a matrix.
 
     Calls run on ``threads`` threads. Concurrent calls share neither rows nor columns. The first
-    exception of ``work`` stops the other threads and is raised.
+    exception of ``work`` stops the other threads and is raised, as does one in the waiting thread,
+    such as that of a signal.
     """
     number = strips_per_side(threads)
     waiting = {(row, column): None for row in cut(rows, number) for column in cut(columns, number)}
@@ -83,5 +84,8 @@ def run_crosswise(
         worker()
         return
     with ThreadPoolExecutor(threads) as pool:
-        for future in [pool.submit(worker) for _ in range(threads)]:
-            future.result()
+        try:
+            for future in [pool.submit(worker) for _ in range(threads)]:
+                future.result()
+        finally:
+            failed = True  # ends threads that still work after an exception

@@ -116,7 +116,9 @@ class SearchSettings:
         metavar="auto|cpu|cuda|cuda:N",
     )
     threads: int | None = option(
-        None, "Threads [all cores]. Never changes the result.", within="[1, inf)"
+        None,
+        "Threads, at most four per core [all cores]. Never changes the result.",
+        within="[1, inf)",
     )
     languages: tuple[str | None, str | None] = no_option(
         (None, None), "commands without a search have --source-lang and --target-lang, too"

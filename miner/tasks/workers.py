@@ -60,9 +60,12 @@ class Workers:
     @property
     def means(self) -> dict[str, int]:
         """Memory and threads per task."""
-        threads = max(1, thread_count() // self.count) if self.here else 1
+        if self.here:
+            threads = thread_count(self.threads or max(1, thread_count() // self.count))
+        else:
+            threads = self.threads or 1
         memory = memory_budget() // self.count if self.here else MEMORY
         return {
             "memory": memory if self.memory is None else memory_budget(self.memory),
-            "threads": self.threads or threads,
+            "threads": threads,
         }

@@ -1,5 +1,7 @@
 """Threads over strips of a matrix."""
 
+import os
+import signal
 import threading
 import time
 
@@ -58,3 +60,24 @@ def test_an_error_in_a_thread_stops_the_others(threads: int) -> None:
     with pytest.raises(ValueError, match="the third"):
         run_crosswise(1000, 1000, threads, work)
     assert len(done) <= 2 + threads < 36 and threading.active_count() == before
+
+
+def test_a_signal_stops_all_threads() -> None:
+    done: list[object] = []
+
+    def work(part: tuple[int, int], other: tuple[int, int]) -> None:
+        done.append((part, other))
+        if len(done) == 1:
+            os.kill(os.getpid(), signal.SIGTERM)
+        time.sleep(0.05)
+
+    def stop(*_: object) -> None:
+        raise InterruptedError("stopped")
+
+    before = signal.signal(signal.SIGTERM, stop)
+    try:
+        with pytest.raises(InterruptedError):
+            run_crosswise(1000, 1000, 4, work)
+    finally:
+        signal.signal(signal.SIGTERM, before)
+    assert len(done) < 36

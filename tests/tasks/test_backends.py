@@ -98,9 +98,10 @@ def test_slurm_by_local_jobs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
 
 def test_means_of_a_task(monkeypatch: pytest.MonkeyPatch) -> None:
     """This machine's memory and threads are divided among workers; others' are unknown."""
-    monkeypatch.setattr("miner.tasks.workers.thread_count", lambda: 8)
+    monkeypatch.setattr("miner.machine._usable_cores", lambda: 8)
     monkeypatch.setattr("miner.tasks.workers.memory_budget", lambda size=None: size or 64 << 30)
     assert Workers().means == {"memory": 64 << 30, "threads": 8}
+    assert Workers(threads=999).means["threads"] == 32  # more only wait for each other
     assert Workers(workers=3).count == 1
     assert Workers("processes").means == {"memory": 8 << 30, "threads": 1}
     assert Workers("processes", 2).means == {"memory": 32 << 30, "threads": 4}
