@@ -6,12 +6,14 @@ A corpus is a sample of lines a side of which a share translate each other; the 
 further pairs, one side of each. The text is of files that no shipped model may be trained on. The
 precision reached and recall are by this gold, in which a target that translates a second source
 counts as wrong. A precision of 0.9, 0.95 and 0.99 is asked for, and the intervals are the printed
-ones. ``--full`` has more sizes, shares and seeds.
+ones. ``--full`` has more sizes and shares, and three seeds of the smallest; a pool of too few
+pairs lacks the largest.
 """
 
 import random
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -37,11 +39,18 @@ TEXT = {
     "fr-en": ("javascript-info",),
 }
 ASKED = (0.9, 0.95, 0.99)
-# Lines of the source, lines of the target for each of them, shares parallel, and seeds.
-QUICK = ((200, 1500), (1,), (0.0, 0.1, 0.5, 0.9, 1.0), (0,))
-FULL = ((200, 600, 1500, 5000, 20_000), (1,), (0.0, 0.02, 0.1, 0.3, 0.5, 0.7, 0.9, 1.0), (0, 1, 2))
-# Few sources among many targets.
-FEW = ((100,), (80,), (0.5,), (0,))
+# Grids: lines of the source, lines of the target for each of them, shares parallel, and seeds.
+# Few sources among many targets are in both.
+SHARES, FEWER = (0.0, 0.02, 0.1, 0.3, 0.5, 0.7, 0.9, 1.0), (0.0, 0.1, 0.5, 0.9, 1.0)
+FEW = (100, 80, (0.5,), (0,))
+QUICK = ((200, 1, FEWER, (0,)), (1500, 1, FEWER, (0,)), FEW)
+FULL = (
+    (200, 1, SHARES, (0, 1, 2)),
+    (1500, 1, SHARES, (0,)),
+    (5000, 1, FEWER, (0,)),
+    (20_000, 1, (0.1, 0.5, 1.0), (0,)),
+    FEW,
+)
 # Tolerated difference between target and reached precision.
 TOLERANCE = 0.02
 # A recall that contradicts the right pairs found.
@@ -92,15 +101,11 @@ def corpus(
 
 def corpora(pairs: Pool, *, full: bool) -> Iterator[tuple[dict[str, Any], Any]]:
     """Yield the description and the content of each corpus of a pool."""
-    for sizes, targets, shares, seeds in (FULL if full else QUICK, FEW):
-        for lines in sizes:
-            for times in targets:
-                for share in shares:
-                    for seed in seeds:
-                        found = corpus(pairs, lines, times, share, seed)
-                        about = {"lines": [lines, lines * times], "share": share, "seed": seed}
-                        if found is not None:
-                            yield about, found
+    for lines, times, shares, seeds in FULL if full else QUICK:
+        for share, seed in product(shares, seeds):
+            found = corpus(pairs, lines, times, share, seed)
+            if found is not None:
+                yield {"lines": [lines, lines * times], "share": share, "seed": seed}, found
 
 
 def compared(mined: Mined, gold: dict[int, int]) -> Iterator[dict[str, Any]]:
