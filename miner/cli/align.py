@@ -94,15 +94,15 @@ def align(
     from miner.reports import alignment_report
 
     if pairs is None:
-        both, alone = _paired(_files(source), _files(target))
+        file_pairs, alone = _paired(_files(source), _files(target))
     else:
-        both, alone = list(_listed(pairs, (source, target))), []
+        file_pairs, alone = list(_listed(pairs, (source, target))), []
     for path in alone:
         say(f"{path}: has no partner of its name, and is left out")
-    if not both:
+    if not file_pairs:
         raise click.UsageError("no file of SOURCE has the name of one of TARGET")
     ladder = output.endswith(LADDER)
-    if ladder and (len(both) > 1 or file):
+    if ladder and (len(file_pairs) > 1 or file):
         raise click.UsageError("a ladder has all lines of one pair of documents")
     if ladder and beads.split:
         raise click.UsageError(
@@ -110,22 +110,24 @@ def align(
         )
     named = {"-o": output, "the second file of -o": file}
     outputs = {**named, "--report": page}
-    guard.check([pairs, *(path for pair in both for path in pair)], {**outputs, "--work": work})
+    guard.check(
+        [pairs, *(path for pair in file_pairs for path in pair)], {**outputs, "--work": work}
+    )
     if not ladder:
         guard.check_suffixes(named, TABLES if file is None else ())
     guard.check_writable(outputs.values())
     if page is not None:
         alignment_report.check(page)
 
-    def write(found: Aligned) -> None:
+    def write(alignment: Aligned) -> None:
         report.close()
-        found.write(output, file, lines=lines)
+        alignment.write(output, file, lines=lines)
         if page is not None:
-            alignment_report.write(page, found)
+            alignment_report.write(page, alignment)
 
     with Progress("documents") as report:
-        found = align_sentences(
-            *zip(*both, strict=True),
+        alignment = align_sentences(
+            *zip(*file_pairs, strict=True),
             keep=keep,
             beads=replace(beads, unaligned=beads.unaligned or ladder),
             encoder=load_encoder(model, settings, USUAL if second else loading),
@@ -139,17 +141,17 @@ def align(
             note=say,
             then=write,
         )
-    for line in found.warnings:
+    for line in alignment.warnings:
         say(f"warning: {line}")
-    say(written(found, output))
+    say(written(alignment, output))
 
 
-def written(found: Aligned, output: str) -> str:
+def written(alignment: Aligned, output: str) -> str:
     """Summarise in one line the beads written, their precision, and the sentences left out."""
     where = "standard output" if output == "-" else output
-    sure = estimated(found.precision)
-    alone = "{:,} source and {:,} target sentences without a counterpart".format(*found.alone)
-    return f"{count_of(len(found), 'bead')} written to {where}{sure}; {alone}"
+    sure = estimated(alignment.precision)
+    alone = "{:,} source and {:,} target sentences without a counterpart".format(*alignment.alone)
+    return f"{count_of(len(alignment), 'bead')} written to {where}{sure}; {alone}"
 
 
 def _listed(path: str, folders: tuple[str, str]) -> Iterator[tuple[str, str]]:
@@ -179,7 +181,9 @@ def _paired(source: list[str], target: list[str]) -> tuple[list[tuple[str, str]]
     """Pair files by their names up to the first dot, or the only two; return unpaired ones too."""
     if len(source) == len(target) == 1:
         return [(source[0], target[0])], []
-    by_name = [{Path(path).name.split(".")[0]: path for path in own} for own in (source, target)]
-    both = [(by_name[0][name], by_name[1][name]) for name in by_name[0] if name in by_name[1]]
-    paired = {path for pair in both for path in pair}
-    return both, [path for path in (*source, *target) if path not in paired]
+    by_name = [
+        {Path(path).name.split(".")[0]: path for path in paths} for paths in (source, target)
+    ]
+    file_pairs = [(by_name[0][name], by_name[1][name]) for name in by_name[0] if name in by_name[1]]
+    paired = {path for pair in file_pairs for path in pair}
+    return file_pairs, [path for path in (*source, *target) if path not in paired]

@@ -79,11 +79,11 @@ def align_documents(
     from miner.documents.align_documents import align_documents as align
     from miner.mining.mine import load_encoder
 
-    both = sharding.expanded(source), sharding.expanded(target)
+    sides = sharding.expanded(source), sharding.expanded(target)
     if source == target == "-":
         raise click.UsageError("only one of SOURCE and TARGET can be standard input")
     named = {"-o": output, "--then-sentences": sentences}
-    guard.check([*both[0], *both[1], model], {**named, "--work": work})
+    guard.check([*sides[0], *sides[1], model], {**named, "--work": work})
     guard.check_suffixes({"-o": output}, Parquet.suffixes)
     guard.check_suffixes({"--then-sentences": sentences}, TABLES)
     guard.check_writable(named.values())
@@ -94,9 +94,9 @@ def align_documents(
         for note in aligned.notes:
             say(note)
         where = "standard output" if output == "-" else output
-        found = count_of(len(aligned.all_pairs), "pair")
+        matched = count_of(len(aligned.all_pairs), "pair")
         sure = estimated(aligned.precision)
-        say(f"{len(aligned.pairs):,} of {found} written to {where}{sure}")
+        say(f"{len(aligned.pairs):,} of {matched} written to {where}{sure}")
         if sentences is not None and aligned.sentences is not None:
             aligned.sentences.write(sentences, lines=True)
             for doubt in aligned.sentences.warnings:
@@ -105,7 +105,7 @@ def align_documents(
 
     with Progress("documents") as report:
         align(
-            *both,
+            *sides,
             keep=keep,
             then_sentences=None if sentences is None else beads,
             settings=settings,

@@ -133,8 +133,8 @@ def size(files: Sequence[File]) -> str:
     known = sum(file.size or 0 for file in files)
     if not known:
         return "unknown"
-    more = ">" if any(file.size is None for file in files) else ""
-    return f"{more}{known / MEGABYTE:.1f} MB"
+    prefix = ">" if any(file.size is None for file in files) else ""
+    return f"{prefix}{known / MEGABYTE:.1f} MB"
 
 
 def checksums(files: Sequence[File]) -> str:

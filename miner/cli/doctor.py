@@ -50,8 +50,10 @@ def doctor(gpu: bool) -> None:
     for name in LIBRARIES:
         click.echo(f"{name:14} {_version(name)}")
     click.echo(f"{'instructions':14} {level()} of {', '.join(levels())}; MINER_CPU chooses another")
-    found = faiss.faiss_distributions()
-    click.echo(f"{'faiss':14} {', '.join(f'{name} {_version(name)}' for name in found) or 'none'}")
+    distributions = faiss.faiss_distributions()
+    click.echo(
+        f"{'faiss':14} {', '.join(f'{name} {_version(name)}' for name in distributions) or 'none'}"
+    )
     present, missing = _extras()
     click.echo(f"{'extras':14} {' '.join(present) or 'none'}")
     if missing:
@@ -64,7 +66,7 @@ def doctor(gpu: bool) -> None:
         f"{'memory':14} {free_memory() / 2**30:.1f} of {memory / 2**30:.1f} GiB free; "
         f"a search takes at most {memory_budget() / 2**30:.1f}"
     )
-    click.echo(f"{'GPUs':14} {_gpus(found)}")
+    click.echo(f"{'GPUs':14} {_gpus(distributions)}")
     device = engines.search_device("auto", "fused")
     engine = (
         engines.choose_engine("fused", False, thread_count()).name
@@ -112,11 +114,11 @@ def _checked(threads: int) -> list[str]:
     from miner.knn.gpu_check import try_engine, usable_engines
     from miner.knn.vector_set import random_sides
 
-    found = []
+    lines = []
     for name in usable_engines("cuda"):
         trial = try_engine(name, "cuda", threads, random_sides())
-        found.append(f"{name}: {trial.fault or f'right, {trial.pairs:.2g} pairs a second'}")
-    return found or ["neither torch nor FAISS sees a GPU here"]
+        lines.append(f"{name}: {trial.fault or f'right, {trial.pairs:.2g} pairs a second'}")
+    return lines or ["neither torch nor FAISS sees a GPU here"]
 
 
 def _extras() -> tuple[list[str], list[str]]:
@@ -129,10 +131,11 @@ def _extras() -> tuple[list[str], list[str]]:
         required = []
     present: dict[str, bool] = {}
     for match in filter(None, map(_REQUIRED.match, required)):
-        there = _version(match[1]) != "not installed"
-        present[match[2]] = there and present.get(match[2], True)
+        installed = _version(match[1]) != "not installed"
+        present[match[2]] = installed and present.get(match[2], True)
     names = [name for name in present if name not in INTERNAL]
-    return [one for one in names if present[one]], [one for one in names if not present[one]]
+    missing = [name for name in names if not present[name]]
+    return [name for name in names if present[name]], missing
 
 
 def _version(name: str) -> str:

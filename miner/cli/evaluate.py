@@ -162,9 +162,9 @@ def task_command(described: Callable[[], None]) -> click.Command:
 
 def model_task(described: Callable[[], None]) -> click.Command:
     """Make a command of the group of a task of the engine."""
-    made = task_command(described)
-    evaluate.add_command(made)
-    return made
+    command = task_command(described)
+    evaluate.add_command(command)
+    return command
 
 
 @model_task
@@ -257,18 +257,18 @@ def sentences(
     from miner.evaluation.evaluated_model import SENTENCES, vector_files, write_sentences
 
     tasks, left_out = suite.choose(data, names or TEXT_TASKS, skip_missing=not names)
-    place = Path(output)
-    if there := vector_files(place):
+    folder = Path(output)
+    if existing := vector_files(folder):
         raise ArtifactError(
-            f"{place}: has {there[0]}, which new sentences would not fit; remove it, or choose "
+            f"{folder}: has {existing[0]}, which new sentences would not fit; remove it, or choose "
             "another directory"
         )
-    with writing(place):
-        place.mkdir(parents=True, exist_ok=True)
-    for one in left_out:
-        say(str(one))
-    count = write_sentences(suite.sentences(data, tasks.values()), place / SENTENCES)
-    say(f"{place / SENTENCES}: {count_of(count, 'sentence')} of {', '.join(tasks)}")
+    with writing(folder):
+        folder.mkdir(parents=True, exist_ok=True)
+    for omitted in left_out:
+        say(str(omitted))
+    count = write_sentences(suite.sentences(data, tasks.values()), folder / SENTENCES)
+    say(f"{folder / SENTENCES}: {count_of(count, 'sentence')} of {', '.join(tasks)}")
 
 
 evaluate.add_command(contrast)
@@ -296,12 +296,12 @@ def _run(
     if against is not None:
         opened.append(open_model(against, threads, device))
     missing = left_out if several else None
-    found = evaluated(
+    results = evaluated(
         opened, lambda one, bar: suite.run_tasks(tasks, one, data, missing, bar), "sets"
     )
-    report(opened, found, "test set", json_file, several=several, data=data, left_out=left_out)
+    report(opened, results, "test set", json_file, several=several, data=data, left_out=left_out)
     for left in left_out:
         if isinstance(left.error, CorpusError) and not isinstance(left.error, NoTestSetError):
             raise left.error
-    if not any(result.metrics for result in found[0]) and several:
+    if not any(result.metrics for result in results[0]) and several:
         raise CorpusError(f"{data}: nothing could be evaluated; the reasons are above")

@@ -52,9 +52,9 @@ def run_task(
     """
     from miner.evaluation.evaluated_model import MinerModel
 
-    opened = [MinerModel(one, threads, device) for one in (model, against) if one is not None]
-    found = evaluated(opened, lambda one, progress: [evaluate(one, progress)], units)
-    report(opened, found, resampled, json_file)
+    opened = [MinerModel(name, threads, device) for name in (model, against) if name is not None]
+    results = evaluated(opened, lambda encoder, progress: [evaluate(encoder, progress)], units)
+    report(opened, results, resampled, json_file)
 
 
 def evaluated(
@@ -62,11 +62,11 @@ def evaluated(
     evaluate: Callable[[Any, Progress], list[TaskResult]],
     units: str,
 ) -> list[list[TaskResult]]:
-    found = []
-    for one in models:
+    results = []
+    for model in models:
         with Progress(units) as progress:
-            found.append(evaluate(one, progress))
-    return found
+            results.append(evaluate(model, progress))
+    return results
 
 
 def report(

@@ -109,8 +109,10 @@ def labelled(
     origin = origin_of(pairs, score=score_col)
     if origin.score is None:
         raise CorpusError(f"{pairs}: no column of scores is found; name one (--score-col)")
-    found = Population.read(origin)
-    score = {key: value for key, value in zip(found.key.tolist(), found.score, strict=True)}
+    population = Population.read(origin)
+    score = {
+        key: value for key, value in zip(population.key.tolist(), population.score, strict=True)
+    }
     judged = [key for key in right if key in score]
     good = np.array([right[key] for key in judged], dtype=bool)
     if good.all() or not good.any():
@@ -125,10 +127,12 @@ def labelled(
         ((score[key], key, key) for key in judged), [(key, key) for key in judged if right[key]]
     )
     say(f"{len(judged)} of {count_of(len(right), 'label')} are of these pairs")
-    for one in measured:
-        assert one.interval is not None
-        click.echo(f"{one.name}: {one.value:.3f} ({one.interval[0]:.3f}-{one.interval[1]:.3f})")
+    for metric in measured:
+        assert metric.interval is not None
+        click.echo(
+            f"{metric.name}: {metric.value:.3f} ({metric.interval[0]:.3f}-{metric.interval[1]:.3f})"
+        )
     click.echo(f"best on these labels: {best}")
     if json_file:
-        record = {"metrics": [one.as_dict() for one in measured], "best": best.as_dict()}
+        record = {"metrics": [metric.as_dict() for metric in measured], "best": best.as_dict()}
         write_json(json_file, record, indent=2)

@@ -61,9 +61,9 @@ def explain(
     if second is None and loading != USUAL:
         raise click.UsageError("prompts and --runtime are for a second opinion: give --second")
     encoder = open_encoder(model, side="source")
-    found = identify_pair([source], [target], languages)
-    verifier = Verifier(encoder, (found[0].code, found[1].code))
-    options.say(describe_both(found))
+    identified = identify_pair([source], [target], languages)
+    verifier = Verifier(encoder, (identified[0].code, identified[1].code))
+    options.say(describe_both(identified))
     for name, text in zip(SIDES, (source, target), strict=True):
         for doubt in unread(encoder, [text]):
             options.say(f"warning: the {name}: {doubt}")
@@ -73,8 +73,8 @@ def explain(
     if mining or quality is None:
         lines += terms(explain_pair(verifier, source, target), MINING)
     if second is not None:
-        both = open_second(second, loading=loading)
-        lines += second_lines(verifier, quality, both, source, target)
+        encoders = open_second(second, loading=loading)
+        lines += second_lines(verifier, quality, encoders, source, target)
     lines += ["measured", *(f"  {value:9.3f}  {name}" for name, value in shown.features.items())]
     click.echo("\n".join(lines))
 
@@ -95,17 +95,19 @@ def second_lines(
         f"  in spreads of cosines by chance, among {COMPANY} sentences of each side",
     ]
     if quality is not None:
-        both, read = quality_of_both(quality, source, target, margin)
-        lines.append(f"quality by both opinions: {both:.3f}{'' if read else ', beyond doubt'}")
+        probability, read = quality_of_both(quality, source, target, margin)
+        lines.append(
+            f"quality by both opinions: {probability:.3f}{'' if read else ', beyond doubt'}"
+        )
     return [*lines, ""]
 
 
-def matches(found: Explanation) -> list[str]:
+def matches(explanation: Explanation) -> list[str]:
     """Format the tokens of both sentences, each with its best counterpart."""
     lines = []
     for name, tokens, others in (
-        ("source", found.source, found.target),
-        ("target", found.target, found.source),
+        ("source", explanation.source, explanation.target),
+        ("target", explanation.target, explanation.source),
     ):
         objecting = any(token.objection is not None for token in tokens)
         head = f"{name:12} best counterpart   similarity  translation"
@@ -116,11 +118,11 @@ def matches(found: Explanation) -> list[str]:
     return lines
 
 
-def terms(found: Explanation, name: str) -> list[str]:
+def terms(explanation: Explanation, name: str) -> list[str]:
     """Format a probability and its terms."""
-    ordered = sorted(found.parts.items(), key=lambda item: -abs(item[1]))
+    ordered = sorted(explanation.parts.items(), key=lambda item: -abs(item[1]))
     return [
-        f"{name}: {found.probability:.3f}",
+        f"{name}: {explanation.probability:.3f}",
         "  compared with a usual translation, in log-odds: + for, - against",
         *(f"  {part:+7.2f}  {group}" for group, part in ordered),
         "",

@@ -43,9 +43,9 @@ def export(
     from miner.errors import ArtifactError
 
     guard.check([model], {"-o": output})
-    place = Path(output)
-    if place.exists() and not (overwrite and (place / exporting.MARKER).is_file()):
+    directory = Path(output)
+    if directory.exists() and not (overwrite and (directory / exporting.MARKER).is_file()):
         raise ArtifactError(f"-o {output}: exists; name another directory, or give --overwrite")
-    found = load(model)
-    exporting.export(found, place, dtype, licence, hub)
-    say(f"{output}: {found.describe()}, for sentence-transformers and model2vec")
+    loaded = load(model)
+    exporting.export(loaded, directory, dtype, licence, hub)
+    say(f"{output}: {loaded.describe()}, for sentence-transformers and model2vec")

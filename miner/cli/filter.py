@@ -135,9 +135,9 @@ def filter(
     names = sharding.bitexts(inputs)
     dry = settings.dry_run is not None
     roles = {"rejected": outputs.rejected, "scores": outputs.scores}
-    wanted = dict(zip(("kept", "kept-1"), kept, strict=False))
-    wanted |= {role: path for role, path in roles.items() if path is not None}
-    folders = not dry and len(kept) == 1 and filter_options.in_folders(inputs, names, wanted)
+    paths_by_role = dict(zip(("kept", "kept-1"), kept, strict=False))
+    paths_by_role |= {role: path for role, path in roles.items() if path is not None}
+    folders = not dry and len(kept) == 1 and filter_options.in_folders(inputs, names, paths_by_role)
     named = {
         **dict(zip(("-o", "the second file of -o"), kept, strict=False)),
         "--rejected": outputs.rejected,
@@ -161,27 +161,27 @@ def filter(
         texts = {name: path for name, path in named.items() if name != "--report"}
         guard.check_suffixes(texts, tables)
         guard.check_writable(named.values())
-    other = filter_options.second(second, loading, workers)
+    second_encoder = filter_options.second(second, loading, workers)
     with (
         Progress("rows" if workers.backend == "serial" else "tasks") as report,
         filter_run(
             names,
             filters,
             settings,
-            partial(placed, wanted={} if dry else wanted, folders=folders),
-            second=other,
+            partial(placed, wanted={} if dry else paths_by_role, folders=folders),
+            second=second_encoder,
             second_pairs=second_pairs,
             layout=layout,
             options=RunOptions(work, guard.beside(kept[0]), workers, report, say),
-        ) as found,
+        ) as filtered,
     ):
-        counts = {"rows": found.summary.rows, "kept": found.summary.kept}
-        describe(found.outputs, carry, {**filter_options.provenance(paths), **counts})
-        say(funnel.table(found.summary))
+        counts = {"rows": filtered.summary.rows, "kept": filtered.summary.kept}
+        describe(filtered.outputs, carry, {**filter_options.provenance(paths), **counts})
+        say(funnel.table(filtered.summary))
         if outputs.page is not None and outputs.as_json:
-            write_json(outputs.page, funnel.as_dict(found.summary), indent=2)
+            write_json(outputs.page, funnel.as_dict(filtered.summary), indent=2)
         elif outputs.page is not None:
-            cleaning_report.write(outputs.page, found, sample=dry, report=report)
+            cleaning_report.write(outputs.page, filtered, sample=dry, report=report)
 
 
 def _files(
@@ -190,17 +190,17 @@ def _files(
     """Return inputs and outputs: the argument after ``-o FILE`` is a second output if inputs
     remain.
     """
-    given = list(files)
+    inputs = list(files)
     second: list[str] = []
     after = after_output()
-    if len(given) == 2 and given[0] == after:
+    if len(inputs) == 2 and inputs[0] == after:
         raise click.UsageError(f"give -o after the inputs: {after} could be its second file")
-    if after in given and (len(given) > 1 or source is not None):
+    if after in inputs and (len(inputs) > 1 or source is not None):
         if os.path.exists(after) and not os.path.exists(str(output)):
             raise click.UsageError(f"{after} would be replaced, as the second file of -o")
-        given.remove(after)
+        inputs.remove(after)
         second = [after]
-    return filter_options.inputs(given, source, target), [output or "-", *second]
+    return filter_options.inputs(inputs, source, target), [output or "-", *second]
 
 
 def _of_one_text(

@@ -74,7 +74,7 @@ def second(name: str | None, loading: Loading, workers: Workers) -> SentenceEnco
 
 
 def in_folders(
-    given: Sequence[str], files: Sequence[Sequence[str]], outputs: Mapping[str, str]
+    sources: Sequence[str], files: Sequence[Sequence[str]], outputs: Mapping[str, str]
 ) -> bool:
     """Return True if outputs are folders of files with the names of the bitexts ``files``.
 
@@ -82,7 +82,7 @@ def in_folders(
     UsageError if an output could be both.
     """
     paths = [*outputs.values()]
-    patterns = any(glob.has_magic(path) and not os.path.lexists(path) for path in given)
+    patterns = any(glob.has_magic(path) and not os.path.lexists(path) for path in sources)
     if not (patterns or len(files) > 1 or paths[0].endswith("/")):
         return False
     suffixes = "-", *TEXT_SUFFIXES, *TABLES, *MAGIC

@@ -89,10 +89,10 @@ def fit(
         encoder = stack.enter_context(options.opened(model, threads, device, "source", loading))
         assert isinstance(encoder, ForeignEncoder)
         if mined:
-            place = stack.enter_context(scratch_directory()) / "mined.tsv"
-            found = mined_bitext(encoder, mined, languages, threads, place)
-            named = named or found
-            text, layout = replace(text, bitexts=(str(place),)), BitextFormat("2", "3")
+            bitext = stack.enter_context(scratch_directory()) / "mined.tsv"
+            pair_names = mined_bitext(encoder, mined, languages, threads, bitext)
+            named = named or pair_names
+            text, layout = replace(text, bitexts=(str(bitext),)), BitextFormat("2", "3")
         with Progress("pairs") as progress:
             fitted = fit_encoder(
                 encoder,
@@ -112,7 +112,7 @@ def mined_bitext(
     texts: tuple[str, str],
     languages: tuple[str | None, str | None],
     threads: int | None,
-    place: Path,
+    path: Path,
 ) -> str | None:
     """Mine bitext to learn from, and write it; return the names of its languages (``de-en``)."""
     from miner.knn.settings import SearchSettings
@@ -121,17 +121,17 @@ def mined_bitext(
 
     settings = SearchSettings(retrieval="intersection", languages=languages, threads=threads)
     with Progress("sentences") as report:
-        found = mine(
+        result = mine(
             *texts,
             encoder=encoder,
             keep=Keep(target_precision=PRECISION),
             settings=settings,
             report=report,
         )
-    found.pairs.write(place)
+    result.pairs.write(path)
     say(
-        f"no bitext was given: {len(found.pairs):,} pairs that the encoder finds itself, with an "
-        f"estimated precision of {found.precision or 0:.3f}, are learned from"
+        f"no bitext was given: {len(result.pairs):,} pairs that the encoder finds itself, with an "
+        f"estimated precision of {result.precision or 0:.3f}, are learned from"
     )
-    codes = [one.code for one in found.search.languages]
+    codes = [identified.code for identified in result.search.languages]
     return "-".join(code for code in codes if code) if all(codes) else None

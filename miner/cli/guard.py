@@ -28,10 +28,10 @@ def artifact(path: str | os.PathLike[str]) -> str | None:
         if (directory / name).is_file():
             description = directory / ("config.json" if name.endswith(".npz") else name)
             try:
-                found = read_json(description)
+                content = read_json(description)
             except (OSError, ValueError):
                 return None
-            known = isinstance(found, dict) and str(found.get("format", "")).startswith(FORMAT)
+            known = isinstance(content, dict) and str(content.get("format", "")).startswith(FORMAT)
             return words if known else None
     return None
 
@@ -51,29 +51,33 @@ def check(inputs: Iterable[str | None], outputs: Mapping[str, str | None]) -> No
     outputs: by the option that names each, files or directories that it writes; likewise. They may
         not be, contain or lie inside of each other or an input, nor lie inside of an artifact.
     """
-    given = {option: path for option, path in outputs.items() if path and _replaced(path)}
-    places = {option: Path(path).resolve() for option, path in given.items()}
+    named = {option: path for option, path in outputs.items() if path and _replaced(path)}
+    places = {option: Path(path).resolve() for option, path in named.items()}
     for other, option in permutations(places, 2):
         if places[option] == places[other]:
             raise click.UsageError(
-                f"{other} and {option} are both {given[option]}; name two places"
+                f"{other} and {option} are both {named[option]}; name two places"
             )
         if places[other] in places[option].parents:
             raise click.UsageError(
-                f"{option} {given[option]} lies inside {other} {given[other]}; name another place"
+                f"{option} {named[option]} lies inside {other} {named[other]}; name another place"
             )
     read = [(path, Path(path).resolve()) for path in inputs if path and path != "-"]
-    for option, place in places.items():
+    for option, resolved in places.items():
         for path, corpus in read:
-            inside = corpus.is_dir() and place.is_relative_to(corpus)
-            if place == corpus or inside or (place.is_dir() and corpus.is_relative_to(place)):
+            inside = corpus.is_dir() and resolved.is_relative_to(corpus)
+            if (
+                resolved == corpus
+                or inside
+                or (resolved.is_dir() and corpus.is_relative_to(resolved))
+            ):
                 raise click.UsageError(
-                    f"{option} {given[option]} would replace the input {path}; name another place"
+                    f"{option} {named[option]} would replace the input {path}; name another place"
                 )
-        for parent in place.parents:
+        for parent in resolved.parents:
             if words := artifact(parent):
                 raise click.UsageError(
-                    f"{option} {given[option]} lies inside {words}, {parent}; name another place"
+                    f"{option} {named[option]} lies inside {words}, {parent}; name another place"
                 )
 
 
@@ -90,10 +94,10 @@ def check_writable(outputs: Iterable[str | None]) -> None:
     if paths.count("-") > 1:
         raise click.UsageError("- is given for two outputs; name a file for one of them")
     for path in paths:
-        place = os.path.realpath(path)
-        if path != "-" and not os.path.isdir(os.path.dirname(place)):
+        resolved = os.path.realpath(path)
+        if path != "-" and not os.path.isdir(os.path.dirname(resolved)):
             raise resource_error(FileNotFoundError(errno.ENOENT, ""), path)
-        if path != "-" and os.path.isdir(place):
+        if path != "-" and os.path.isdir(resolved):
             raise resource_error(IsADirectoryError(errno.EISDIR, ""), path)
         codec(path)
 
@@ -124,16 +128,16 @@ def check_directory(path: str, kind: str, overwrite: bool) -> None:
     ``path`` is an artifact of another kind, of the same kind without ``overwrite``, or anything
     else that is not an empty directory.
     """
-    place = Path(path)
-    if not place.exists() or (place.is_dir() and not any(place.iterdir())):
+    directory = Path(path)
+    if not directory.exists() or (directory.is_dir() and not any(directory.iterdir())):
         return
-    found = artifact(place)
-    if found is None:
+    existing = artifact(directory)
+    if existing is None:
         raise click.UsageError(
             f"-o {path} exists and is not {kind}; name another place, or remove it"
         )
-    if found != kind:
-        raise click.UsageError(f"-o {path} is {found}, not {kind}; name another place")
+    if existing != kind:
+        raise click.UsageError(f"-o {path} is {existing}, not {kind}; name another place")
     if not overwrite:
         raise click.UsageError(f"-o {path} is {kind} already; replace it with --overwrite")
 

@@ -69,10 +69,10 @@ def mine(
     if source == target == "-":
         raise click.UsageError("only one of SOURCE and TARGET can be standard input")
     inputs = *texts[0], *texts[1], model
-    wanted, output = mining_options.checked(keep, output, file, work, without, inputs)
+    keep_settings, output = mining_options.checked(keep, output, file, work, without, inputs)
     options.check_columns((*texts[0], *texts[1]), reading["format"], reading["column"])
     encoder = load_encoder(model, settings, USUAL if second else loading)
-    other = None if second is None else load_encoder(second, settings, loading)
+    second_encoder = None if second is None else load_encoder(second, settings, loading)
     indexes: list[Index] = []
 
     def done(index: "Index") -> None:
@@ -86,10 +86,10 @@ def mine(
         mine_texts(
             source,
             target,
-            keep=wanted,
+            keep=keep_settings,
             settings=settings,
             encoder=encoder,
-            second=other,
+            second=second_encoder,
             second_pairs=second_pairs,
             without=without,
             carry=carry,

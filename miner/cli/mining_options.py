@@ -37,14 +37,14 @@ def checked(
     Raises UsageError for outputs that would replace one of the ``inputs``.
     """
     output = output.with_target(file)
-    wanted = read_keep(keep, output)
+    keep_settings = read_keep(keep, output)
     files = (keep.get(name) for name in ("decoys", "decoy_vectors", "labels"))
     guard.check([*inputs, *files, *without.files], output.places)
     output.check(work, without)
-    return wanted, output
+    return keep_settings, output
 
 
-def read_keep(given: dict[str, Any], output: Output) -> Keep:
+def read_keep(values: dict[str, Any], output: Output) -> Keep:
     """Return how many pairs to keep, by options whose decoys and vectors are files."""
     import numpy as np
 
@@ -53,7 +53,7 @@ def read_keep(given: dict[str, Any], output: Output) -> Keep:
     from miner.text.corpus import CorpusReader
     from miner.text.sheet import read_labels
 
-    decoys, embeddings = given.get("decoys"), given.get("decoy_vectors")
+    decoys, embeddings = values.get("decoys"), values.get("decoy_vectors")
     vectors = sentences = None
     if embeddings is not None:
         if decoys is None:
@@ -71,14 +71,14 @@ def read_keep(given: dict[str, Any], output: Output) -> Keep:
         if vectors is not None:
             vectors = vectors[np.concatenate([np.empty(0, int), *(b.lines - 1 for b in blocks)])]
         sentences = [sentence for block in blocks for sentence in block.sentences]
-    labels = None if given.get("labels") is None else read_labels(given["labels"])
+    labels = None if values.get("labels") is None else read_labels(values["labels"])
     read = {
         "decoys": sentences,
         "decoy_vectors": vectors,
         "labels": labels,
         "report": output.page is not None,
     }
-    return Keep(**{**given, **read})
+    return Keep(**{**values, **read})
 
 
 @dataclass(frozen=True)
@@ -134,8 +134,8 @@ class Output:
     @property
     def is_file(self) -> bool:
         """True if the pairs go into a file, not to standard output, a device or a pipe."""
-        place = Path(self.output)
-        return self.output != "-" and (place.is_file() or not place.exists())
+        path = Path(self.output)
+        return self.output != "-" and (path.is_file() or not path.exists())
 
     @property
     def beside(self) -> str | None:
@@ -189,9 +189,9 @@ class Output:
             mined.write(self.output, self.target, ids=self.ids, bucc=self.bucc)
         if self.target is not None:
             files = [self.output, self.target, beside(self.output, ".ids")]
-            there = files[: 3 if self.ids or kept.more else 2]
+            paths = files[: 3 if self.ids or kept.more else 2]
             manifest = beside(self.output, ".manifest.json")
-            describe(mined, manifest, {Path(one): {} for one in there}, command)
+            describe(mined, manifest, {Path(path): {} for path in paths}, command)
         if self.rejected is not None and mined.left_out is not None:
             codes = mined.search.languages[0].code, mined.search.languages[1].code
             write_bitext(mined.left_out.rows(), [self.rejected], codes)

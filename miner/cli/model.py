@@ -83,9 +83,11 @@ def get(
         raise click.UsageError("--sha256 is of an archive; name a commit: hf:USER/NAME@COMMIT")
     guard.check_directory(output, "a model", overwrite)
     with Progress("bytes") as report:
-        found, digest = get_model(address, output, sha256=sha256 and sha256.lower(), report=report)
+        downloaded, digest = get_model(
+            address, output, sha256=sha256 and sha256.lower(), report=report
+        )
     checked = "checksum verified" if sha256 else f"no checksum given; SHA-256 {digest}"
-    click.echo(f"{output}: {found.describe()}; {f'commit {digest}' if hub else checked}")
+    click.echo(f"{output}: {downloaded.describe()}; {f'commit {digest}' if hub else checked}")
 
 
 @model.command()
@@ -110,5 +112,5 @@ def convert(
     from miner.encoder.model import converted, load
 
     guard.check_directory(output, "a model", overwrite)
-    found = converted(load(name), dtype).save(output)
-    click.echo(f"{output}: {found.describe()}; fingerprint {found.fingerprint}")
+    saved = converted(load(name), dtype).save(output)
+    click.echo(f"{output}: {saved.describe()}; fingerprint {saved.fingerprint}")

@@ -75,10 +75,10 @@ def neighbors(
     from miner.knn.nearest_sentences import index_blocks, nearest, text_blocks
     from miner.text.corpus import CorpusReader
 
-    given = "-" in sentences
-    if given and len(sentences) > 1:
+    from_stdin = "-" in sentences
+    if from_stdin and len(sentences) > 1:
         raise click.UsageError("- takes all sentences from standard input; give no others with it")
-    if given and corpus == "-":
+    if from_stdin and corpus == "-":
         raise click.UsageError("only one of CORPUS and SENTENCE can be standard input")
     index = Index.open(corpus) if Path(corpus).is_dir() else None
     if index is not None:
@@ -88,7 +88,7 @@ def neighbors(
             )
         side = side or index.side
     encoder = open_encoder(model, threads, device, side, loading)
-    queries = read_queries(reading["on_error"]) if given else list(map(one_line, sentences))
+    queries = read_queries(reading["on_error"]) if from_stdin else list(map(one_line, sentences))
     vectors = encoder.on_side(query_side).encode(queries).astype(np.float16)
 
     reader = CorpusReader(corpus, block=CHUNK, **reading)
@@ -97,7 +97,7 @@ def neighbors(
     else:
         blocks, total = index_blocks(encoder, index), len(index)
     with Progress() as report:
-        found = nearest(vectors, counted(blocks, total, report), k)
+        neighbors_of = nearest(vectors, counted(blocks, total, report), k)
     name = display_name(corpus)
     if total == 0 or (total is None and reader.lines == reader.empty + reader.undecodable):
         raise CorpusError(
@@ -105,11 +105,11 @@ def neighbors(
             f"{reader.undecodable} not UTF-8); check the corpus"
         )
     known = np.any(vectors, axis=1)
-    for place, (query, near) in enumerate(zip(queries, found, strict=True)):
-        click.echo("\n".join([*([""] if place else []), query, *map(row_of, near)]))
-        if not known[place]:
+    for number, (query, near) in enumerate(zip(queries, neighbors_of, strict=True)):
+        click.echo("\n".join([*([""] if number else []), query, *map(row_of, near)]))
+        if not known[number]:
             say(f"{query!r}: the model knows no piece of it, so it has no neighbours")
-    if np.any(known) and not any(found):
+    if np.any(known) and not any(neighbors_of):
         say(f"{name}: the model knows no piece of any of its sentences")
     note(reader)
 
@@ -145,7 +145,7 @@ def counted(blocks: Iterable[Block], total: int | None, report: Reporter) -> Ite
         report("comparing", done, total)
 
 
-def row_of(found: Neighbor) -> str:
+def row_of(neighbor: Neighbor) -> str:
     """Format a neighbour as a line of the output."""
-    cells = [f"{found.cosine:.4f}", one_line(found.name), found.sentence]
-    return "\t".join([*cells, *([f"{found.copies} copies"] if found.copies > 1 else [])])
+    cells = [f"{neighbor.cosine:.4f}", one_line(neighbor.name), neighbor.sentence]
+    return "\t".join([*cells, *([f"{neighbor.copies} copies"] if neighbor.copies > 1 else [])])

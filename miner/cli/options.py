@@ -38,8 +38,8 @@ def several(*options: Decorator) -> Decorator:
     """Combine options into one decorator that keeps their order."""
 
     def decorate(function: Any) -> Any:
-        for one in reversed(options):
-            function = one(function)
+        for decorator in reversed(options):
+            function = decorator(function)
         return function
 
     return decorate
@@ -65,31 +65,31 @@ class Languages:
     )
 
 
-def _codes(given: dict[str, str]) -> tuple[str | None, str | None]:
-    return given.get("source"), given.get("target")
+def _codes(values: dict[str, str]) -> tuple[str | None, str | None]:
+    return values.get("source"), values.get("target")
 
 
-def _search(given: dict[str, Any]) -> SearchSettings:
-    languages = given.pop("source", None), given.pop("target", None)
-    return SearchSettings(**given, languages=languages)
+def _search(values: dict[str, Any]) -> SearchSettings:
+    languages = values.pop("source", None), values.pop("target", None)
+    return SearchSettings(**values, languages=languages)
 
 
 def search(*names: str) -> Decorator:
     """Options of a search (all, or the named fields) and of the languages, passed as
     ``settings``.
     """
-    both = Settings(SearchSettings, "settings", _search), Settings(Languages, "settings")
-    return several(both[0](*names), both[1]())
+    settings_of = Settings(SearchSettings, "settings", _search), Settings(Languages, "settings")
+    return several(settings_of[0](*names), settings_of[1]())
 
 
-def _bitext_format(given: dict[str, Any]) -> BitextFormat:
+def _bitext_format(values: dict[str, Any]) -> BitextFormat:
     """Make the format of a bitext. Raises UsageError for one column as both sides."""
-    source, target = (given.get(f"{side}_column") for side in SIDES)
+    source, target = (values.get(f"{side}_column") for side in SIDES)
     if source is not None and source == target:
         raise click.UsageError(
             f"--scol and --tcol are both {source}; give the columns of two texts"
         )
-    return configured(BitextFormat(), given)
+    return configured(BitextFormat(), values)
 
 
 without = Settings(Without, "without")
@@ -207,8 +207,10 @@ def comparer(more: str = "", default: bool = True) -> Decorator:
 
 def output(text: str, metavar: str = "FILE") -> Decorator:
     """Option for the file to write, standard output by default."""
-    usual = partial(click.option, default="-", show_default="standard output")
-    return usual("-o", "--output", metavar=metavar, help=text)
+    shown: Any = "standard output"
+    return click.option(
+        "-o", "--output", metavar=metavar, default="-", show_default=shown, help=text
+    )
 
 
 def json_file(what: str = "all metrics", more: str = " as JSON") -> Decorator:
@@ -283,11 +285,11 @@ def check_columns(paths: Iterable[str], format: str | None, column: str | None) 
             continue
         if kind == "tsv":
             rows = [sentence.split("\t") for sentence in block.sentences]
-            other = None if column else _text_beside_ids(rows)
-            if other is not None:
+            text_column = None if column else _text_beside_ids(rows)
+            if text_column is not None:
                 raise click.UsageError(
                     f"{path}: column 1 of {len(rows[0])} has ids, no sentences; did you mean "
-                    f"--column {other}?"
+                    f"--column {text_column}?"
                 )
         elif all("\t" in sentence for sentence in block.sentences):
             say(
@@ -307,5 +309,5 @@ def _text_beside_ids(rows: list[list[str]]) -> int | None:
     columns = list(zip(*rows, strict=False))
     if not all(map(is_id, columns[0])):
         return None
-    words = (place for place, column in enumerate(columns, 1) if not any(map(is_id, column)))
+    words = (number for number, column in enumerate(columns, 1) if not any(map(is_id, column)))
     return next(words, None)

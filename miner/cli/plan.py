@@ -61,8 +61,8 @@ def plan(
         raise click.UsageError(
             "a plan reads the files twice, and standard input or a pipe only once"
         )
-    wanted = read_keep(keep, output)
-    planner = Planner(load_encoder(model, settings, loading), settings, wanted, reading)
+    keep_settings = read_keep(keep, output)
+    planner = Planner(load_encoder(model, settings, loading), settings, keep_settings, reading)
     with Progress("files") as report:
         lines = []
         for side in texts:

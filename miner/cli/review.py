@@ -91,8 +91,8 @@ def review(
     guard.check([first, target, rejects, labels, answers], {"--tsv": tsv})
     guard.check([first, target, rejects, labels, tsv], {"--answers": answers})
     kept = origin_of(first, target, layout, score_col)
-    other = None if rejects is None else origin_of(rejects, layout=layout, rejected=True)
-    with Review.open(kept, answers, judge or "", other, again) as opened:
+    rejected = None if rejects is None else origin_of(rejects, layout=layout, rejected=True)
+    with Review.open(kept, answers, judge or "", rejected, again) as opened:
         if tsv is not None:
             guard.check_suffixes({"--tsv": tsv}, written="tsv")
             guard.check_writable([tsv])
@@ -172,8 +172,8 @@ def _unmatched(opened: Review, model: str, languages: tuple[str | None, str | No
     from miner.scoring.languages import identify
     from miner.scoring.verifier import Verifier
 
-    some = opened.questions(50)
-    sides = [one.source for one in some], [one.target for one in some]
+    questions = opened.questions(50)
+    sides = [question.source for question in questions], [question.target for question in questions]
     codes = [identify(*side).code for side in zip(sides, languages, strict=True)]
     try:
         verifier = Verifier(open_encoder(model, side="source"), (codes[0], codes[1]))
@@ -183,43 +183,43 @@ def _unmatched(opened: Review, model: str, languages: tuple[str | None, str | No
     return partial(unmatched, verifier)
 
 
-def described(found: ReviewSummary) -> Iterator[str]:
+def described(summary: ReviewSummary) -> Iterator[str]:
     """Format the summary of a review for people."""
-    line = f"{found.answered:,} of {count_of(found.pairs, 'pair')} judged"
-    line += f", {found.skipped} skipped" if found.skipped else ""
-    yield line + (f", {found.doubtful} doubtful (--again)" if found.doubtful else "")
-    if found.elsewhere:
-        yield f"warning: {found.elsewhere} answers are about pairs that are not here, and wait"
-    if found.missing:
-        yield f"{found.missing} more answers are needed for an estimate"
-    if found.lines:
+    line = f"{summary.answered:,} of {count_of(summary.pairs, 'pair')} judged"
+    line += f", {summary.skipped} skipped" if summary.skipped else ""
+    yield line + (f", {summary.doubtful} doubtful (--again)" if summary.doubtful else "")
+    if summary.elsewhere:
+        yield f"warning: {summary.elsewhere} answers are about pairs that are not here, and wait"
+    if summary.missing:
+        yield f"{summary.missing} more answers are needed for an estimate"
+    if summary.lines:
         head = "threshold     kept  precision (90% interval)  recall (90% interval)"
-        compared = any(line.estimate is not None for line in found.lines)
+        compared = any(line.estimate is not None for line in summary.lines)
         yield head + ("     without answers" if compared else "")
-    for row in found.lines:
+    for row in summary.lines:
         alone = "" if row.estimate is None else f"     {row.estimate:.3f}"
         yield (f"{row.threshold:9.6f} {row.kept:8d}  {row.precision!s:26}{row.recall!s:20}{alone}")
-    if found.lines:
-        row = min(found.lines, key=lambda row: abs(row.precision.value - USUAL))
+    if summary.lines:
+        row = min(summary.lines, key=lambda row: abs(row.precision.value - USUAL))
         yield (
-            f"{found.ahead} more answers would narrow the precision at {row.threshold:g} from "
+            f"{summary.ahead} more answers would narrow the precision at {row.threshold:g} from "
             f"{row.precision.low:.3f}-{row.precision.high:.3f} to about "
             f"{row.later.low:.3f}-{row.later.high:.3f}; recall is relative to these pairs"
         )
-    for row in found.lines:
+    for row in summary.lines:
         if row.estimate is not None and not row.precision.low <= row.estimate <= row.precision.high:
             yield (
                 f"warning: the scores promise a precision of {row.estimate:.3f} at "
                 f"{row.threshold:g}, the answers say {row.precision}; rank again with --labels"
             )
             break
-    if found.rejected:
+    if summary.rejected:
         yield "rejected by           rows  judged  right (90% interval)"
-        for name, rows, judged, share in found.rejected:
+        for name, rows, judged, share in summary.rejected:
             yield f"{name:20} {rows:5d}  {judged:6d}  {share if judged else '-'}"
-    if found.errors:
+    if summary.errors:
         yield "kind of error       judged  of all pairs"
-        for kind, judged, about in found.errors:
+        for kind, judged, about in summary.errors:
             yield f"{kind:20}{judged:6d}  about {about:,}"
-    for left, right, common, kappa in found.agreement:
+    for left, right, common, kappa in summary.agreement:
         yield f"{left} and {right}: kappa {round(kappa, 2) + 0:.2f} on {common} pairs"

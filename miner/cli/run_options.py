@@ -60,18 +60,18 @@ def take(command: click.Command, ctx: click.Context, words: list[str]) -> dict[s
 
     Returns all options set, by their keys in a configuration. Raises ArtifactError.
     """
-    given, _, _ = command.make_parser(ctx).parse_args(words)
+    parsed, _, _ = command.make_parser(ctx).parse_args(words)
     options = {
         max(option.opts, key=len).lstrip("-").replace("-", "_"): str(option.name)
         for option in command.params
         if isinstance(option, click.Option)
     }
-    path, read = given.get("config"), {}
+    path, read = parsed.get("config"), {}
     # `read_config` reads the filters and the facts beside them.
-    own = any(option.name == "config" and option.expose_value for option in command.params)
-    if path is not None and not (own and path.lower().endswith(PEER_CONFIGS)):
+    has_filters = any(option.name == "config" and option.expose_value for option in command.params)
+    if path is not None and not (has_filters and path.lower().endswith(PEER_CONFIGS)):
         read = {key.replace("-", "_"): value for key, value in read_toml(path).items()}
-        plan = CONFIG_KEYS if own and "filter" in read else ()
+        plan = CONFIG_KEYS if has_filters and "filter" in read else ()
         read = {key: _words(path, key, value) for key, value in read.items() if key not in plan}
         for key in read:
             if key not in options or options[key] in NEVER:
@@ -79,32 +79,32 @@ def take(command: click.Command, ctx: click.Context, words: list[str]) -> dict[s
         ctx.meta[FROM_FILE] = tuple(read)
         ctx.default_map = {options[key]: value for key, value in read.items()}
         if not plan:
-            given["config"] = None
-    return read | {key: given[name] for key, name in options.items() if name in given}
+            parsed["config"] = None
+    return read | {key: parsed[name] for key, name in options.items() if name in parsed}
 
 
 def from_file() -> Collection[str]:
     return click.get_current_context().meta.get(FROM_FILE, ())
 
 
-def finish(given: dict[str, Any], ctx: click.Context) -> None:
+def finish(parsed: dict[str, Any], ctx: click.Context) -> None:
     """Save the options if requested, and drop the name of a configuration without filters.
 
     Raises UsageError and ResourceError.
     """
     if "config" in ctx.params:
-        ctx.params["config"] = given.get("config")
-    path = given.get("save_config")
+        ctx.params["config"] = parsed.get("config")
+    path = parsed.get("save_config")
     if path is None:
         return
     if not path.endswith(".toml"):
         raise click.UsageError(f"--save-config {path}: the name must end with .toml", ctx)
-    if given.get("config") is not None:
+    if parsed.get("config") is not None:
         raise click.UsageError(
             "--save-config leaves out filters; write the options into the file of --config", ctx
         )
     lines = [f"# {ctx.command_path}"]
-    for key, value in given.items():
+    for key, value in parsed.items():
         if key not in NEVER:
             number = isinstance(value, str) and re.fullmatch(r"-?(0|[1-9]\d*)(\.\d+)?", value)
             shown = value if number else json.dumps(value, ensure_ascii=False)
@@ -116,7 +116,7 @@ def finish(given: dict[str, Any], ctx: click.Context) -> None:
 def _words(path: str, key: str, value: Any) -> Any:
     """Convert a value to the command line's form: numbers become text."""
     if isinstance(value, list):
-        return [_words(path, key, one) for one in value]
+        return [_words(path, key, item) for item in value]
     if isinstance(value, dict):
         raise ArtifactError(f"{path}: {key} must be text, a number, true, false or a list")
     return value if isinstance(value, bool) else str(value)

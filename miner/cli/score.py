@@ -86,8 +86,8 @@ def score(
     if names and config is not None:
         raise click.UsageError("give either --score or --config")
     files = sharding.bitexts(inputs)
-    wanted = {"only" if score_only else "scored": output}
-    folders = filter_options.in_folders(inputs, files, wanted)
+    paths_by_role = {"only" if score_only else "scored": output}
+    folders = filter_options.in_folders(inputs, files, paths_by_role)
     context = filter_options.context(languages, model)
     scores = config or names or ("quality",)
     filters = scores_config(scores, context, without, run_options.from_file(), say)
@@ -99,21 +99,21 @@ def score(
     else:
         guard.check_suffixes({"-o": output}, () if score_only else TABLES)
         guard.check_writable([output])
-    other = filter_options.second(second, loading, workers)
+    second_encoder = filter_options.second(second, loading, workers)
     with Progress("rows" if workers.backend == "serial" else "tasks") as report:
-        found = score_run(
+        scored = score_run(
             files,
             filters,
-            partial(placed, wanted=wanted, folders=folders),
-            second=other,
+            partial(placed, wanted=paths_by_role, folders=folders),
+            second=second_encoder,
             second_pairs=second_pairs,
             layout=layout,
             options=RunOptions(work, guard.beside(output), workers, report, say),
         )
-    describe(found.outputs, carry, {**filter_options.provenance(paths), "rows": found.rows})
-    if found.unreadable:
-        say(f"unreadable rows, scored as empty ones: {found.unreadable}")
-    if found.replaced:
-        say(f"rows with bytes replaced: {found.replaced}")
+    describe(scored.outputs, carry, {**filter_options.provenance(paths), "rows": scored.rows})
+    if scored.unreadable:
+        say(f"unreadable rows, scored as empty ones: {scored.unreadable}")
+    if scored.replaced:
+        say(f"rows with bytes replaced: {scored.replaced}")
     if folders:
-        say(f"{count_of(found.rows, 'row')} of {count_of(len(files), 'file')} scored: {output}")
+        say(f"{count_of(scored.rows, 'row')} of {count_of(len(files), 'file')} scored: {output}")

@@ -53,20 +53,20 @@ def search(
     from miner.mining.mine import load_encoder, mine
 
     inputs = source, target, model
-    wanted, output = mining_options.checked(keep, output, file, work, without, inputs)
+    keep_settings, output = mining_options.checked(keep, output, file, work, without, inputs)
     indexes = Index.open(source), Index.open(target)
     encoder = None
     if model is not None and settings.rank != "margin":
         encoder = load_encoder(model, settings, USUAL if second else loading)
-    other = None if second is None else load_encoder(second, settings, loading)
+    second_encoder = None if second is None else load_encoder(second, settings, loading)
     operations = 2.0 * indexes[0].distinct * indexes[1].distinct * indexes[0].dimension
     with Progress("sentences", operations=operations) as report:
         mine(
             *indexes,
-            keep=wanted,
+            keep=keep_settings,
             settings=settings,
             encoder=encoder,
-            second=other,
+            second=second_encoder,
             second_pairs=second_pairs,
             without=without,
             work=work,

@@ -75,13 +75,13 @@ class Settings:
         ``without``: fields to omit. ``changed``: changes to a field's :class:`FieldOption` in this
         command.
         """
-        usual = [name for name, own in self.described.items() if own.help and name not in without]
-        chosen = names or usual
+        every = [name for name, spec in self.described.items() if spec.help and name not in without]
+        chosen = names or every
 
         def decorate(function: Any) -> Any:
             for name in reversed(chosen):
-                own = dataclasses.replace(self.described[name], **changed.get(name, {}))
-                function = click.option(cls=SettingOption, of=self, field=name, own=own)(function)
+                spec = dataclasses.replace(self.described[name], **changed.get(name, {}))
+                function = click.option(cls=SettingOption, of=self, field=name, spec=spec)(function)
             return function
 
         return decorate
@@ -90,44 +90,46 @@ class Settings:
 class SettingOption(click.Option):
     """Option for a field of settings; its value is None unless the user sets it."""
 
-    def __init__(self, _: Any, of: Settings, field: str, own: FieldOption):
-        self.of, self.field, self.group = of, field, own.group
+    def __init__(self, _: Any, of: Settings, field: str, spec: FieldOption):
+        self.of, self.field, self.group = of, field, spec.group
         described = of.fields[field]
-        default, kind = described.default, _type(own, str(described.type))
-        names = own.option.split() or [option_name(field)]
-        shown = "" if own.quiet or default in (None, False, ()) else f"{default}"
-        if own.off:
-            shown = names[-1] if default else own.off
-            names[-1] += f"/{own.off}"
-        self.shown = "" if own.group else shown.lstrip("-")
+        default, kind = described.default, _type(spec, str(described.type))
+        names = spec.option.split() or [option_name(field)]
+        shown = "" if spec.quiet or default in (None, False, ()) else f"{default}"
+        if spec.off:
+            shown = names[-1] if default else spec.off
+            names[-1] += f"/{spec.off}"
+        self.shown = "" if spec.group else shown.lstrip("-")
         super().__init__(
             [*names, f"{of.name}_{field}" if of.name else field],
             default=None if of.name else default,
-            help=f"{own.help} [{shown or default}]" if own.group else own.help,
-            metavar=own.metavar,
-            multiple=own.multiple,
-            **({"is_flag": True} if kind is click.BOOL and not own.off else {"type": kind}),
+            help=f"{spec.help} [{shown or default}]" if spec.group else spec.help,
+            metavar=spec.metavar,
+            multiple=spec.multiple,
+            **({"is_flag": True} if kind is click.BOOL and not spec.off else {"type": kind}),
         )
 
     def get_help_extra(self, ctx: click.Context) -> Any:
-        more = {
+        extra = {
             name: text for name, text in super().get_help_extra(ctx).items() if name != "default"
         }
-        return {**more, "default": self.shown} if self.shown else more
+        return {**extra, "default": self.shown} if self.shown else extra
 
 
-def _type(own: FieldOption, kind: str) -> click.ParamType:
+def _type(spec: FieldOption, kind: str) -> click.ParamType:
     """Return the type of an option's text, for a field of the type ``kind``."""
-    if own.choices and not own.several:
-        return name_of(list(own.choices)) if own.kind == "name" else click.Choice(list(own.choices))
-    if own.kind:
-        return KINDS[own.kind]
-    found = re.search("int|float|bool|str", kind)
-    assert found is not None, kind
-    if found.group() == "int" and own.within and not own.group:
-        low, high = limits(own.within)
+    if spec.choices and not spec.several:
+        return (
+            name_of(list(spec.choices)) if spec.kind == "name" else click.Choice(list(spec.choices))
+        )
+    if spec.kind:
+        return KINDS[spec.kind]
+    base = re.search("int|float|bool|str", kind)
+    assert base is not None, kind
+    if base.group() == "int" and spec.within and not spec.group:
+        low, high = limits(spec.within)
         return click.IntRange(int(low), None if math.isinf(high) else int(high))
-    return PLAIN[found.group()]
+    return PLAIN[base.group()]
 
 
 class Own(NamedTuple):
@@ -166,9 +168,9 @@ def declared(function: Callable[..., Any]) -> list[click.Parameter]:
 
     def holder() -> None: ...
 
-    for one in reversed([*inspect.signature(function).parameters.values()]):
-        if one.default is not one.empty:
-            decorate = one.default.of(one) if isinstance(one.default, Own) else one.default
+    for param in reversed([*inspect.signature(function).parameters.values()]):
+        if param.default is not param.empty:
+            decorate = param.default.of(param) if isinstance(param.default, Own) else param.default
             decorate(holder)
     return list(reversed(getattr(holder, "__click_params__", [])))
 
@@ -199,7 +201,7 @@ class Command(click.Command):
         super().__init__(callback=callback, help=text, epilog=examples, params=params, **more)
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        given = take(self, ctx, list(args))
+        parsed = take(self, ctx, list(args))
         ctx.meta[AFTER_OUTPUT] = next(
             (
                 after
@@ -209,41 +211,41 @@ class Command(click.Command):
             None,
         )
         left = super().parse_args(ctx, args)
-        finish(given, ctx)
+        finish(parsed, ctx)
         return left
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         places = {
-            f"--{name}": (place, heading)
+            f"--{name}": (position, heading)
             for heading, names in HEADINGS.items()
-            for place, name in enumerate(names.split())
+            for position, name in enumerate(names.split())
         }
         groups: dict[str, list[tuple[int, tuple[str, str]]]] = {heading: [] for heading in HEADINGS}
-        place, heading, before = 0, "Options", None
-        for option in (one for one in self.get_params(ctx) if isinstance(one, click.Option)):
+        position, heading, before = 0, "Options", None
+        for option in (param for param in self.get_params(ctx) if isinstance(param, click.Option)):
             of = getattr(option, "of", None)
             if of is None or of is not before:
-                place, heading, before = 0, "Options", of
-            place, heading = places.get(max(option.opts, key=len), (place, heading))
+                position, heading, before = 0, "Options", of
+            position, heading = places.get(max(option.opts, key=len), (position, heading))
             if (record := option.get_help_record(ctx)) is not None:
                 group = getattr(option, "group", "") or heading
-                groups.setdefault(group, []).append((place, record))
+                groups.setdefault(group, []).append((position, record))
         for heading, records in groups.items():
             if records:
                 with formatter.section(heading):
-                    ordered = sorted(records, key=lambda one: one[0])
+                    ordered = sorted(records, key=lambda item: item[0])
                     formatter.write_dl([record for _, record in ordered])
 
     def invoke(self, ctx: click.Context) -> Any:
-        given: dict[str, tuple[Settings, dict[str, Any]]] = {}
+        by_parameter: dict[str, tuple[Settings, dict[str, Any]]] = {}
         for option in self.params:
             if isinstance(option, SettingOption) and option.of.name:
                 value = ctx.params.pop(str(option.name))
-                _, own = given.setdefault(option.of.name, (option.of, {}))
-                own.update({} if value in (None, ()) else {option.field: value})
+                _, field_values = by_parameter.setdefault(option.of.name, (option.of, {}))
+                field_values.update({} if value in (None, ()) else {option.field: value})
         try:
             with click.core.augment_usage_errors(ctx):
-                ctx.params |= {name: of.make(values) for name, (of, values) in given.items()}
+                ctx.params |= {name: of.make(values) for name, (of, values) in by_parameter.items()}
             return super().invoke(ctx)
         except SettingsError as error:
             raise click.UsageError(str(error), ctx) from None
@@ -271,40 +273,40 @@ class Group(click.Group):
         """Return the names of commands that other packages add."""
         if self.prefix is None:
             return []
-        found = extensions.names(extensions.COMMANDS)
-        own = (name.removeprefix(self.prefix) for name in found if name.startswith(self.prefix))
-        return [name for name in own if "." not in name]
+        every = extensions.names(extensions.COMMANDS)
+        added = (name.removeprefix(self.prefix) for name in every if name.startswith(self.prefix))
+        return [name for name in added if "." not in name]
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return super().list_commands(ctx) + self.further()
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        found = super().get_command(ctx, cmd_name)
-        if found is None and self.prefix is not None:
-            found = extensions.load(extensions.COMMANDS, self.prefix + cmd_name)
-        return found
+        command = super().get_command(ctx, cmd_name)
+        if command is None and self.prefix is not None:
+            command = extensions.load(extensions.COMMANDS, self.prefix + cmd_name)
+        return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         for heading, names in self.headings(ctx).items():
-            found = [(name, self.get_command(ctx, name)) for name in names]
+            commands = [(name, self.get_command(ctx, name)) for name in names]
             with formatter.section(heading):
-                formatter.write_dl([(n, c.get_short_help_str(200)) for n, c in found if c])
+                formatter.write_dl([(n, c.get_short_help_str(200)) for n, c in commands if c])
 
     def headings(self, ctx: click.Context) -> Mapping[str, Sequence[str]]:
         """Return the names of the commands under the headings of the help text."""
         return {"Commands": self.list_commands(ctx)}
 
 
-def configured(config: Any, given: dict[str, Any]) -> Any:
-    """Return ``config`` with the values in ``given``. Raises UsageError that names the option."""
-    names = {name: own.option or option_name(name) for name, own in settings(config).items()}
+def configured(config: Any, values: dict[str, Any]) -> Any:
+    """Return ``config`` with the values in ``values``. Raises UsageError that names the option."""
+    names = {name: spec.option or option_name(name) for name, spec in settings(config).items()}
     try:
-        changed = dataclasses.replace(config, **given)
+        changed = dataclasses.replace(config, **values)
     except SettingsError:
         raise
     except ValueError as error:
         name, space, rest = str(error).partition(" ")
         raise click.UsageError(f"{names.get(name, name)}{space}{rest}") from None
-    if idle := without_effect(changed, given):
+    if idle := without_effect(changed, values):
         raise click.UsageError(f"{names[idle[0]]} is for {idle[1]}")
     return changed

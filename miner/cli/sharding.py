@@ -13,14 +13,14 @@ from miner.tasks.workers import Workers
 from miner.text.patterns import matching
 
 
-def _workers(given: dict[str, Any]) -> Workers:
+def _workers(values: dict[str, Any]) -> Workers:
     """Return the settings of workers from the options that were set."""
-    if "backend" not in given:
-        usual = "processes" if "workers" in given else "serial"
-        given["backend"] = "ray" if "address" in given else usual
-    if "address" in given and given["backend"] != "ray":
+    if "backend" not in values:
+        default = "processes" if "workers" in values else "serial"
+        values["backend"] = "ray" if "address" in values else default
+    if "address" in values and values["backend"] != "ray":
         raise click.UsageError("--address names a Ray cluster; give --backend ray")
-    return Workers(**given)
+    return Workers(**values)
 
 
 options = Settings(Workers, "workers", _workers)()

@@ -21,30 +21,30 @@ def status(
     from miner.tasks.status import status as read_status
     from miner.text_table import aligned, count_of
 
-    found = read_status(directory)
+    state = read_status(directory)
     rows: list[tuple[str, ...]] = [
         ("tasks", "done", "new", "running", "failed", "mean time", "peak memory")
     ]
-    for kind in found.kinds:
+    for kind in state.kinds:
         done, running, failed = f"{kind.done:,} of {kind.total:,}", kind.running, kind.failed
         seconds = f"{kind.seconds:.1f} s" if kind.done else ""
         peak = f"{kind.peak >> 20:,} MB" if kind.peak else ""
         counts = (str(count or "") for count in (kind.new, running, failed))
         rows.append((kind.name, done, *counts, seconds, peak))
     click.echo("\n".join(aligned(rows)))
-    finished = sum(kind.done for kind in found.kinds)
-    total = sum(kind.total for kind in found.kinds)
+    finished = sum(kind.done for kind in state.kinds)
+    total = sum(kind.total for kind in state.kinds)
     line = f"{finished:,} of {total:,} tasks done"
-    if not found.known:
+    if not state.known:
         line += "; further ones depend on those"
     elif finished < total:
-        line += f", {60 * found.rate:.1f} a minute"
-        if found.left is None:
+        line += f", {60 * state.rate:.1f} a minute"
+        if state.left is None:
             line += "; no worker runs: repeat the command that began it"
         else:
-            hours, minutes = divmod(round(found.left / 60), 60)
+            hours, minutes = divmod(round(state.left / 60), 60)
             left = f"{hours}:{minutes:02} hours" if hours else count_of(minutes, "minute")
-            line += f", {left if found.left >= 60 else 'less than a minute'} left"
+            line += f", {left if state.left >= 60 else 'less than a minute'} left"
     click.echo(line)
-    for name, error in found.errors.items():
+    for name, error in state.errors.items():
         click.echo(f"failed: {name}: {error}")

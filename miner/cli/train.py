@@ -136,7 +136,7 @@ def train(
         raise click.UsageError("--no-verifier and --no-comparer: --from keeps all of its model")
     if text.empty:
         raise click.UsageError("nothing to train on: give --source and --target, or --bitext")
-    graded = [one.removeprefix("sts:") for one in select if one.startswith("sts:")]
+    graded = [measure.removeprefix("sts:") for measure in select if measure.startswith("sts:")]
     if len(graded) < len(select) and select != ("mining",):
         raise click.UsageError(
             f"--select {' '.join(select)}: give mining, or sts: and a file of graded pairs"

@@ -62,13 +62,13 @@ class ParallelText:
         ]
 
 
-def _text(given: dict[str, Any]) -> ParallelText:
+def _text(values: dict[str, Any]) -> ParallelText:
     """Return the text from the options, with patterns expanded to files."""
-    sources, targets = given.get("sources", ()), given.get("targets", ())
+    sources, targets = values.get("sources", ()), values.get("targets", ())
     if len(sources) != len(targets):
         raise click.UsageError(f"{len(sources)} --source but {len(targets)} --target")
     bitexts, held_out = (
-        tuple(file for one in given.get(name, ()) for file in expanded(one))
+        tuple(file for pattern in values.get(name, ()) for file in expanded(pattern))
         for name in ("bitexts", "held_out")
     )
     return ParallelText(sources, targets, bitexts, held_out)
