@@ -33,15 +33,12 @@ from benchmarks.models import (
     back_translation_experiments,
     bench,
     bound_experiments,
-    deciles,
     experiment_tables,
-    filter_experiments,
     generation_experiments,
     language_experiments,
     part_experiments,
     recipe_experiments,
-    size_experiments,
-    sources,
+    text_experiments,
     translation_experiments,
 )
 from benchmarks.models.bench import Results
@@ -50,10 +47,10 @@ from benchmarks.models.experiment_metrics import ExperimentBench
 NAME = "experiments"
 PAIRS, QUICK_PAIRS = 24_000, 1000
 SECTIONS: dict[str, Callable[[ExperimentBench], Iterator[Results]]] = {
-    "sources": sources.measure,
-    "filters": filter_experiments.measure,
-    "deciles": deciles.measure,
-    "scale": size_experiments.measure,
+    "sources": text_experiments.measure_sources,
+    "filters": text_experiments.measure_filters,
+    "deciles": text_experiments.measure_deciles,
+    "scale": text_experiments.measure_sizes,
     "languages": language_experiments.measure,
     "every-language": language_experiments.measure_every,
     "crossed-recipes": recipe_experiments.measure,

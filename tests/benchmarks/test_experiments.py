@@ -18,7 +18,7 @@ from benchmarks.models import (
     experiment_tables,
     generation_experiments,
     language_experiments,
-    size_experiments,
+    text_experiments,
     translation_experiments,
 )
 from benchmarks.models import experiments as command
@@ -103,7 +103,7 @@ class Dry:
 )
 def test_every_section_has_its_rows(data, monkeypatch, section, pairs, rows):
     """Each row has a distinct training text, and rows become a table."""
-    monkeypatch.setattr(size_experiments, "SIZES", (10, 100, 1000))
+    monkeypatch.setattr(text_experiments, "SIZES", (10, 100, 1000))
     monkeypatch.setattr(back_translation_experiments, "TAUGHT", 40)
     monkeypatch.setattr(translation_experiments, "ENCODERS", ("average",))
     means = dict.fromkeys(("1-gram overlap", "2-gram overlap", "3-gram overlap", "BLEU"), 0.5)
