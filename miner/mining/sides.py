@@ -147,10 +147,11 @@ def cross(
     ``cost``: function of the sizes to units. ``of_both``: results of both parts; none for an empty
     list.
     """
+    lefts, rights = (side.without_text.parts for side in sides)
     return {
         f"{left.number:04}-{right.number:04}": Call(
             {
-                "parts": (left.without_text, right.without_text),
+                "parts": (left, right),
                 **{
                     name: [
                         results[part.number]
@@ -163,8 +164,8 @@ def cross(
             cost(left.size, right.size),
             max(left.size, right.size),
         )
-        for left in sides[0].parts
-        for right in sides[1].parts
+        for left in lefts
+        for right in rights
     }
 
 

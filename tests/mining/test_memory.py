@@ -13,8 +13,8 @@ from miner.mining.keep import Keep
 from miner.mining.mine import mine
 
 # Memory bound of the search in bytes, below the minimum of --memory, so that a small corpus exceeds
-# it. Without a bound the search allocates 39 MiB.
-MEMORY = 24 << 20
+# it. Without a bound the search allocates 34 MiB.
+MEMORY = 16 << 20
 
 
 def mixed(sentences: list[str], number: int, seed: int) -> list[str]:
@@ -25,7 +25,7 @@ def mixed(sentences: list[str], number: int, seed: int) -> list[str]:
 
 
 def test_memory_is_bounded(knowing_model, german, english, tmp_path, monkeypatch):
-    """A search of 53,000 sentences allocates at most 1.25 times its bound."""
+    """A search of 22,000 sentences allocates at most 1.25 times its bound."""
     monkeypatch.setattr("miner.tasks.workers.memory_budget", lambda size=1 << 30: size)
     encoder, keep = Encoder.load(knowing_model, 2), Keep(decoys=mixed(english, 2000, 1))
 
@@ -42,7 +42,7 @@ def test_memory_is_bounded(knowing_model, german, english, tmp_path, monkeypatch
         assert mined.estimate is not None and len(mined.all_pairs)
 
     search(sides(900, 800))  # load the model and its kernels
-    many = sides(50_000, 3000)
+    many = sides(20_000, 2000)
     tracemalloc.start()
     try:
         search(many)
