@@ -7,12 +7,14 @@ import lzma
 import shutil
 import zipfile
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from support.files import entries
+from support.files import refused as refused_by
 
 from miner.encoder import decoy_file, lexicon_file, model_files
 from miner.encoder.architecture import VOCABULARIES
@@ -22,6 +24,7 @@ from miner.encoder.model_files import CONFIG, SCALES, WEIGHTS
 from miner.encoder.part import quantise
 from miner.errors import ArtifactError
 
+refused = partial(refused_by, load)
 SPM = VOCABULARIES["piece"]
 
 
@@ -29,15 +32,6 @@ SPM = VOCABULARIES["piece"]
 def copied(tiny_model: Path, tmp_path: Path) -> Path:
     """Copy the model, so that a test may damage it."""
     return Path(shutil.copytree(tiny_model, tmp_path / "model"))
-
-
-def refused(path: Path) -> str:
-    """Return the one-line error for this model."""
-    with pytest.raises(ArtifactError) as caught:
-        load(path)
-    text = str(caught.value)
-    assert str(path) in text
-    return text
 
 
 def change(path: Path, edit: Callable[[dict[str, Any]], object]) -> None:

@@ -62,22 +62,23 @@ def test_gold_is_read_and_its_duplicates_collapse(tmp_path):
     assert read_gold(str(path)) == {("de-1", "en-1"), ("de-1", "en-2")}
 
 
+PAIRS = "0.5\ts1", "0.5\ts1\tt1\tx", "s1\tt1\tt2", "nan\ts1\tt1", "0.5\t\tt1", "0.5 s1 t1"
+
+
 @pytest.mark.parametrize(
-    "line", ["0.5\ts1", "0.5\ts1\tt1\tx", "s1\tt1\tt2", "nan\ts1\tt1", "0.5\t\tt1", "0.5 s1 t1"]
+    ("read", "lines", "said"),
+    [
+        *((read_pairs, f"0.5\ts1\tt1\n\n{line}\n", "3: .*(3 tab|not a number)") for line in PAIRS),
+        *(
+            (read_gold, f"s1\tt1\n{line}\n", "2: expected 2 tab")
+            for line in ("s1", "s1\t", PAIRS[2])
+        ),
+    ],
 )
-def test_faulty_pairs_name_file_and_line(tmp_path, line):
-    path = tmp_path / "mined.tsv"
-    path.write_text(f"0.5\ts1\tt1\n\n{line}\n", encoding="utf-8")
-    with pytest.raises(CorpusError, match=r"mined\.tsv, line 3: .*(3 tab-separated|not a number)"):
-        read_pairs(path)
-
-
-@pytest.mark.parametrize("line", ["s1", "s1\t", "0.5\ts1\tt1"])
-def test_faulty_gold_names_file_and_line(tmp_path, line):
-    path = tmp_path / "gold.tsv"
-    path.write_text(f"s1\tt1\n{line}\n", encoding="utf-8")
-    with pytest.raises(CorpusError, match=r"gold\.tsv, line 2: expected 2 tab-separated columns"):
-        read_gold(path)
+def test_faults_name_file_and_line(tmp_path, read, lines, said):
+    (tmp_path / "file.tsv").write_text(lines, encoding="utf-8")
+    with pytest.raises(CorpusError, match=rf"file\.tsv, line {said}"):
+        read(tmp_path / "file.tsv")
 
 
 def test_gold_that_no_pair_reaches_is_counted() -> None:

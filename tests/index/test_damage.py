@@ -5,6 +5,7 @@ import json
 import os
 from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -12,13 +13,16 @@ import h5py
 import numpy as np
 import pytest
 from support.files import entries
-from support.indexes import refused, text, with_checksums
+from support.files import refused as refused_by
+from support.indexes import text, with_checksums
 
 from miner.errors import ArtifactError
 from miner.index.columns import EMBEDDINGS, IDS, SENTENCES
 from miner.index.directory import ANN, META
 from miner.index.index import Index
 from miner.mining.mine import search
+
+refused = partial(refused_by, Index.open)
 
 
 def test_a_build_replaces_an_older_index(encoder, built, english_file, english):

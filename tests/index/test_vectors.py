@@ -1,6 +1,7 @@
 """miner.index.vectors: foreign vectors are complete or refused, and can be indexed."""
 
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -8,6 +9,7 @@ import h5py
 import numpy as np
 import pytest
 from support.files import entries
+from support.files import refused as refused_by
 from support.indexes import saved, text
 
 from miner.encoder.encoder import Encoder
@@ -16,15 +18,8 @@ from miner.index import vectors
 from miner.index.index import Index
 from miner.index.vectors import open_vectors, unit_blocks
 
+refused = partial(refused_by, open_vectors)
 MATRIX = np.random.default_rng(0).normal(size=(10, 6)).astype(np.float32)
-
-
-def refused(path: Path, dimension: int | None = None) -> str:
-    with pytest.raises(ArtifactError) as caught:
-        open_vectors(path, dimension)
-    text = str(caught.value)
-    assert str(path) in text
-    return text
 
 
 def units(array: np.ndarray, rows: Any = None) -> np.ndarray:

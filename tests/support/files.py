@@ -1,8 +1,11 @@
 """Files of lines or of rows, and the content of a directory."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
+import pytest
+
+from miner.errors import ArtifactError
 from miner.text.output import open_output
 
 
@@ -24,3 +27,12 @@ def whole(directory: Path) -> dict[str, bytes]:
 
 def entries(directory: Path) -> list[str]:
     return sorted(entry.name for entry in directory.iterdir())
+
+
+def refused(opened: Callable[..., object], path: Path, *more: object) -> str:
+    """Return the ArtifactError of opening a file or directory, which names it."""
+    with pytest.raises(ArtifactError) as caught:
+        opened(path, *more)
+    text = str(caught.value)
+    assert str(path) in text
+    return text

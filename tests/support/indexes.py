@@ -7,9 +7,7 @@ from typing import Any
 
 import h5py
 import numpy as np
-import pytest
 
-from miner.errors import ArtifactError
 from miner.index.directory import DIGEST, FILES, META, digest, write_meta
 from miner.index.index import Index
 
@@ -53,11 +51,3 @@ def everything(index: Index) -> dict[str, list[Any]]:
         "first": index.store.first.tolist(),
         "distinct": index.store.distinct().tolist(),
     }
-
-
-def refused(path: Path) -> str:
-    with pytest.raises(ArtifactError) as caught:
-        Index.open(path)
-    text = str(caught.value)
-    assert str(path) in text
-    return text
