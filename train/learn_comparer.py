@@ -216,7 +216,7 @@ def moments(numbers: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 class ComparerTrainer:
-    """Trainer of a network: each translation is right, its wrong pairs are wrong and rank lower.
+    """Trainer of a network: translations are right, and must rank above their wrong variants.
 
     Steps run on one thread, so that the result does not depend on the number of threads.
     """

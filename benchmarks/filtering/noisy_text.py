@@ -110,7 +110,7 @@ def mix(
     kinds = [GOOD] * len(pairs)
     left = half
     weight = weights or dict.fromkeys(noises, 1)
-    # Kinds that can corrupt few pairs choose first.
+    # Kinds of noise that apply to few pairs choose their pairs first.
     able = {kind: sum(pair is not None for pair in found.values()) for kind, found in made.items()}
     waiting = sorted(made, key=lambda kind: able[kind])
     while waiting:

@@ -53,7 +53,7 @@ NAME = "bounds"
 def sources(data: Path, language: str, *, shippable: bool) -> Iterator[tuple[str, Pairs]]:
     """Yield text of a language with English that is not in the model's training.
 
-    ``shippable``: text that may ship, or only such as may not.
+    ``shippable``: only text that may ship, or only text that may not.
     """
     trained = set(TRAINED_ON.read_text(encoding="utf-8").split())
     free = set((data / "train" / "shippable.txt").read_text(encoding="utf-8").split())

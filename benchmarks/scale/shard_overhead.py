@@ -36,7 +36,7 @@ def timed(arguments: list[str], threads: int) -> dict[str, float]:
 
 
 def measure(data: Path, lines: int) -> dict[str, Any]:
-    """Measure all runs on so many lines a side."""
+    """Measure all runs on ``lines`` lines of each side."""
     results: dict[str, Any] = {"lines": lines, "shards": SHARDS * 2, "blocks": SHARDS**2}
     with tempfile.TemporaryDirectory(prefix="shards-") as name:
         place = Path(name)

@@ -167,7 +167,7 @@ class Scorers:
         self.scorers: list[Scorer] = [
             step.filter.build(step.settings, context) for step in scoring.steps
         ]
-        # A filter with other bounds for some files is scored once.
+        # Steps with equal settings, for instance with bounds per file, share their scores.
         scored = [(step.name, step.settings) for step in scoring.steps]
         self.same = [*map(scored.index, scored)]
         self.bounds = [

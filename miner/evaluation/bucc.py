@@ -201,7 +201,7 @@ def _mine(
             result = calibrated
             threshold = estimate.threshold(OWN_PRECISION)
             threshold = math.inf if threshold is None else threshold
-    # A sentence with several ids counts under each.
+    # A sentence with several ids makes a pair under each id.
     pairs = list(each_duplicate(result.pairs).ids())
     return MinedSplit(pairs, threshold, time.perf_counter() - begun, raw)
 

@@ -31,7 +31,7 @@ from miner.tasks.task import Job, Result, hints
 BLOCK = 1 << 16
 # Slot of a list on disk: a similarity and a position.
 PLACE = np.dtype([("similarity", np.float32), ("position", np.int32)])
-# Name of the slots that merge sends from the lists of targets to the parts of the sources.
+# Name of the exchange in which `merge` sends entries of targets' lists to the parts of sources.
 LISTED = "listed"
 # File of the decoys' sentences, separate because every later task reads the record, which should be
 # small.

@@ -66,7 +66,7 @@ def perform(assignment: Assignment, work: Path, report: Reporter = silent) -> di
         if durably:
             write_note(running, {"host": socket.gethostname(), "pid": os.getpid(), "since": begun})
         before = final if is_whole(work, task.name) else None
-        # The creator of the assignment may not know this machine, or the limits of this process.
+        # The assignment was made elsewhere, so its memory may exceed what this machine has.
         memory = min(assignment.memory, max(free_memory(), LEAST_MEMORY))
         job = Job(temporary, memory, assignment.threads, before, report)
         value = task.function(job, **task.arguments) or {}

@@ -16,7 +16,7 @@ from miner.text.jsonl import finite, named_line
 from miner.text.lines import undecodable
 from miner.text.text_format import Cells, Columns, Parse, unused
 
-# Bad character of a unit of TMX, which has no line of its own, in the line converted from it.
+# Escape of an undecodable byte of TMX, in the JSON line that replaces the unit.
 _BAD_UNIT = b"\\udcff"
 _LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 # Status of a row.
