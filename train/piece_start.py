@@ -16,6 +16,8 @@ from miner_train.teacher_vectors import Axes, cached_vectors, piece_texts, rarit
 # Ridge penalty, as a share of the mean square of a teacher's vectors, when old embeddings are
 # fitted to them.
 RIDGE = 0.1
+# Old embeddings that are fitted: a teacher encodes some 300 pieces a second, and more add nothing.
+FITTED = 20_000
 
 
 def start_from_teacher(
@@ -32,11 +34,14 @@ def start_from_teacher(
     The teacher's vectors of the pieces are centred, rotated to their principal axes, and scaled by
     the rarity of the pieces among the token ids ``ids (t,)``. Dimensions that the teacher lacks are
     NaN. ``known`` are embeddings ``(V, dimension)`` of a model to extend, NaN in the rows of new
-    pieces: these become a linear function of the teacher's vectors, fitted to the others by least
-    squares. ``cache`` is the directory of the teacher's vectors, for a run that is killed and
+    pieces: these become a linear function of the teacher's vectors, fitted by least squares to
+    an even sample of at most ``FITTED`` old embeddings. ``cache`` is the directory of the teacher's vectors, for a run that is killed and
     repeated.
     """
     rows, texts = piece_texts(tokenizer)
+    if known is not None:
+        chosen = _new_and_sampled(known[rows])
+        rows, texts = rows[chosen], [texts[i] for i in chosen.tolist()]
     parts = cached_vectors(teacher, texts, cache, report=report)
     vectors = np.concatenate(parts).astype(np.float32)
     centred = unit_rows(vectors - vectors.mean(axis=0))
@@ -49,11 +54,18 @@ def start_from_teacher(
     return start
 
 
+def _new_and_sampled(known: np.ndarray) -> np.ndarray:
+    """Return the indices of NaN rows and of a sample of trained rows, sorted."""
+    new = np.isnan(known[:, 0])
+    trained = np.flatnonzero(~new & known.any(axis=1))  # pieces that no training met are zero
+    step = -(-len(trained) // FITTED) or 1
+    return np.sort(np.concatenate([np.flatnonzero(new), trained[::step]]))
+
+
 def _extended(known: np.ndarray, rows: np.ndarray, vectors: np.ndarray) -> np.ndarray:
     """Fill the NaN rows of ``known`` among ``rows``, from the teacher's ``vectors``."""
     new = np.isnan(known[rows, 0])
-    fitted = ~new & known[rows].any(axis=1)  # pieces that no training met are zero
-    left, right = vectors[fitted].astype(np.float64), known[rows[fitted]].astype(np.float64)
+    left, right = vectors[~new].astype(np.float64), known[rows[~new]].astype(np.float64)
     square = left.T @ left
     square += RIDGE * np.trace(square) / len(square) * np.eye(len(square))
     predicted = vectors[new] @ np.linalg.solve(square, left.T @ right)

@@ -96,6 +96,26 @@ def test_new_pieces_of_a_model_follow_a_linear_function(
     assert ((found[new] * whole[new]).sum(axis=1) / lengths).mean() > 0.95
 
 
+def test_a_model_to_extend_has_a_sample_of_its_pieces_encoded(
+    tokenizer: PieceTokenizer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("miner_train.piece_start.FITTED", 40)
+    rows = np.flatnonzero(tokenizer.meaningful)
+    ids = np.zeros(1, dtype=np.int32)
+    plain = start_from_teacher(as_encoder(Teacher()), tokenizer, ids, NUMBERS, tmp_path / "all")
+    known = plain @ np.random.default_rng(2).normal(size=(NUMBERS, 6)).astype(np.float32)
+    whole, new = known.copy(), rows[1::5]
+    known[new] = np.nan
+    known[rows[0]] = 0  # a piece that no training met
+    teacher = Teacher()
+    start = start_from_teacher(as_encoder(teacher), tokenizer, ids, 6, tmp_path / "c", known=known)
+    assert len(new) + 20 <= teacher.asked <= len(new) + 40
+    old = np.setdiff1d(rows, new)
+    np.testing.assert_array_equal(start[old], known[old])
+    lengths = np.linalg.norm(start[new], axis=1) * np.linalg.norm(whole[new], axis=1)
+    assert ((start[new] * whole[new]).sum(axis=1) / lengths).mean() > 0.9
+
+
 def test_a_repeated_run_encodes_nothing_again(tokenizer: PieceTokenizer, tmp_path: Path) -> None:
     teacher, ids = Teacher(), np.zeros(1, dtype=np.int32)
     encoder = as_encoder(teacher)
