@@ -213,6 +213,10 @@ static void describe_order(const Side *side, int64_t first, int64_t last, const 
         row[2 + column] = (float)((n * products - ranks * places) / sqrt(spread));
 }
 
+/* Round n up to 16: numbers behind those of n tokens are computed, too, and not used, because the
+   scalar rest of a loop takes as long as many vectors. */
+static inline int64_t whole_vectors(int64_t n) { return (n + 15) / 16 * 16; }
+
 /* Compute the largest of own (n) in eight lanes, the maximum being the same in any order. */
 static float largest_of(const float *own, int64_t n) {
     float lane[8];
@@ -248,7 +252,7 @@ static void end_source(const Tokens *all, Work *work) {
 
 /* Give slots to the tokens of a target (m) that have none, and compare these with the source. */
 static void fill_slots(const Tokens *all, const int32_t *target, int64_t m, Work *work) {
-    const int64_t n = work->n, first = work->count;
+    const int64_t n = work->n, whole = whole_vectors(n), first = work->count;
     for (int64_t j = 0; j < m; j++)
         if (work->slot[target[j]] < 0) {
             work->slot[target[j]] = (int16_t)work->count;
@@ -261,13 +265,13 @@ static void fill_slots(const Tokens *all, const int32_t *target, int64_t m, Work
         float *restrict own = work->similar + slot * LONGEST;
         float *restrict back = work->backward + slot * LONGEST;
         const float *restrict scale = work->scale, other = all->scale[token];
-        for (int64_t i = 0; i < n; i++) own[i] *= other * scale[i];
+        for (int64_t i = 0; i < whole; i++) own[i] *= other * scale[i];
         work->nearest[slot] = largest_of(own, n);
         int32_t where = 0;
         while (where < n - 1 && own[where] != work->nearest[slot]) where++;
         work->where[slot] = where;
         work->forward[slot] = work->translated[token];
-        for (int64_t i = 0; i < n; i++) back[i] = 0.0f;
+        for (int64_t i = 0; i < whole; i++) back[i] = 0.0f;
         for (int64_t e = all->offsets[token]; e < all->offsets[token + 1]; e++)
             for (int32_t i = work->position[all->translations[e]]; i >= 0; i = work->following[i])
                 back[i] = all->probability[e];
@@ -277,8 +281,8 @@ static void fill_slots(const Tokens *all, const int32_t *target, int64_t m, Work
 /* Write the features of a pair, the tokens of whose target have slots. */
 static void compare_short(const Tokens *all, Work *work, float *row, float *order) {
     Side *a = work->side, *b = work->side + 1;
-    const int64_t n = a->n, m = b->n;
-    for (int64_t i = 0; i < n; i++) {
+    const int64_t n = a->n, m = b->n, whole = whole_vectors(n);
+    for (int64_t i = 0; i < whole; i++) {
         a->best[i] = -INFINITY;
         a->total[i] = 0.0f;
         a->place[i] = 0;
@@ -293,7 +297,7 @@ static void compare_short(const Tokens *all, Work *work, float *row, float *orde
         b->total[j] = work->forward[slot];
         b->place[j] = work->where[slot];
         b->others[j] = (int32_t)n;
-        for (int64_t i = 0; i < n; i++) {
+        for (int64_t i = 0; i < whole; i++) {
             const int nearer = own[i] > a->best[i];
             a->place[i] = nearer ? (int32_t)j : a->place[i];
             a->best[i] = nearer ? own[i] : a->best[i];
