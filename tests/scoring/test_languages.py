@@ -143,7 +143,9 @@ def test_codes() -> None:
         assert language_code(code) == code
     wrong = {
         "german": "de",
+        "gb": "en",
         "jp": "ja",
+        "kz": "kk",
         "cz": "cs",
         "gr": "el",
         "ge": "ka",
