@@ -5,8 +5,9 @@ be right are added to the others, and go through the same search. Here decoys ar
 target's language from elsewhere (:mod:`miner.precision.decoys`), weighted to resemble the targets
 (:mod:`miner.precision.decoy_weights`). The verifier's function is fitted again to this corpus
 (:mod:`miner.precision.corpus_fit`). A mixture of right and wrong pairs gives P(right) of each pair
-(:mod:`miner.precision.mixture`). Score = P(right) × P(no fault) (:mod:`miner.precision.faults`);
-the mean score above a threshold is its estimated precision.
+(:mod:`miner.precision.mixture`). Score = P(right) × P(no fault) (:mod:`miner.precision.faults`),
+limited by what sources match without their partner (:mod:`miner.precision.knock_out`). The mean
+score above a threshold is its estimated precision.
 """
 
 import math
