@@ -56,6 +56,16 @@ def test_a_set_needs_two_pairs(tmp_path: Path) -> None:
         sts.evaluate(Recording(), tmp_path)
 
 
+def test_some_sets_alone(tmp_path: Path) -> None:
+    lay_out(tmp_path, "2012.OnWN", "2013.headlines", "stsb.en.test", "stsb.de.test")
+    every = by_set(sts.evaluate(Recording(), tmp_path).metrics, "pearson")
+    only = ("2012.OnWN", "stsb.en.test", "2014.images")
+    found = by_set(sts.evaluate(Recording(), tmp_path, only=only).metrics, "pearson")
+    assert {"stsb.en-de.test", "2013.headlines"} <= {*every} - {*found}
+    assert found["2012-2016, 1 of 25 sets"] == found["2012.OnWN"] == every["2012.OnWN"]
+    assert found["stsb.en.test"] == every["stsb.en.test"]
+
+
 def test_means_are_over_the_sets_that_are_there_and_others_are_named(tmp_path: Path) -> None:
     there = ("2012.MSRpar", "2012.OnWN", "2013.headlines", "2017.track5.en-en", "sick-r.test")
     lay_out(tmp_path, *there, "stsb.en.test")
