@@ -25,7 +25,7 @@ SHIPPED = {
     "fast": "fast recipe, one pair of languages",
     "p19-tuned": "P19's objective, one pair of languages",
 }
-COLOURS = ("#0b6e99", "#c2571a", "#5c7a29", "#7a4fa3")
+COLOURS = ("#0b6e99", "#c2571a", "#5c7a29", "#7a4fa3", "#a32f5b")
 SIZE = (8.0, 5.0)
 
 
@@ -77,12 +77,14 @@ def _second_opinion(axes: Any) -> None:
         for row in rows
         if row.get("split") == "test" and row["second"] and row["pair"] in markers
     ]
+    encoders = sorted({row["second"] for row in asked})
+    colours = dict(zip(encoders, COLOURS[3:], strict=False))
     for row in asked:
         rate = row["sentences read"] / row["share read"] / row["core seconds"]
-        axes.plot([rate], [row["f1"]], markers[row["pair"]], color=COLOURS[3])
-    if asked:
-        label = f"it and a second opinion by {asked[0]['second']}"
-        axes.plot([], [], "-", linewidth=4, color=COLOURS[3], label=label)
+        axes.plot([rate], [row["f1"]], markers[row["pair"]], color=colours[row["second"]])
+    for name, colour in colours.items():
+        label = f"it and a second opinion by {name}"
+        axes.plot([], [], "-", linewidth=4, color=colour, label=label)
 
 
 def f1_against_size(axes: Any) -> None:

@@ -5,9 +5,8 @@
 
 Systems: sentalign (vecalign's algorithm) and bertalign (2.x needs Python 3.12), with their default
 settings; ours by the model that ships, with ``--second``, and by the transformer alone in the first
-stage. Documents: Text+Berg, and the first 100 beads of French and English
-laws with 30% of foreign lines.
-CPU seconds include encoding, and nothing that loads.
+stage. Documents: Text+Berg, and the first 100 beads of French and English laws with 30% of foreign
+lines. CPU seconds include encoding, and nothing that loads.
 """
 
 import time
