@@ -1,6 +1,7 @@
 """Measure what filtering does to a translator that is trained on the filtered text.
 
     python -m benchmarks translation --data DIR [--peers PYTHON] [--seeds 1 2] [--languages cs-en]
+        [--second hf:models/e5-small --second-pairs 3000]
 
 A corpus with one half of noise (``corpus.py``) is filtered by each system; a small transformer
 (``translator.py``) is trained on what it keeps, with the same number of updates and the same
@@ -37,7 +38,7 @@ from miner_train.vocabulary import train_vocabulary
 
 NAME = "translation"
 LIBRARIES = ("sacrebleu",)
-OURS, SAMPLES = "miner filter", 1000
+OURS, RANDOM, SAMPLES = "miner filter", "random half", 1000
 # Text of a corpus, with the sources of each language (None for all) and a translator of that size.
 SIZES: dict[str, tuple[Sequence[str] | None, Setting]] = {
     "captions": (("multi30k",), Setting()),
@@ -74,11 +75,15 @@ def systems(arguments: argparse.Namespace) -> dict[str, Decide]:
         "OpusFilter, its default filters": partial(decided, peers.opus_decision),
         "margin of our vectors, the better half": margin,
         "bicleaner-hardrules, no language id": partial(decided, peers.hardrules),
-        "random half": random_half,
+        RANDOM: random_half,
     }
     if arguments.second:
-        second = Ours(MINER, ("--second", arguments.second))
-        found[f"{OURS} --second"] = partial(decided, second.filter)
+        second = ["--second", arguments.second]
+        if arguments.second_pairs is not None:
+            second += ["--second-pairs", str(arguments.second_pairs)]
+        for name in (OURS, PRECISE):
+            options = (*name.split()[2:], *second)
+            found[f"{name} --second"] = partial(decided, Ours(MINER, options).filter)
     return found
 
 
@@ -146,8 +151,10 @@ def measure(arguments: argparse.Namespace, languages: str, size: str) -> dict[st
             place = work / f"{name.replace(' ', '-').replace(',', '')}.{seed}"
             place.mkdir(parents=True, exist_ok=True)
             print(f"  {languages}, {name}, seed {seed}", flush=True)
+            # The seed of a training decides nothing in a filter.
+            chosen = place / "kept" if name == RANDOM else place.with_suffix(".kept")
             try:
-                kept = kept_file(place / "kept", partial(decision, system, text, languages, seed))
+                kept = kept_file(chosen, partial(decision, system, text, languages, seed))
             except Missing as error:
                 own.append({"system": name, "seed": seed, "missing": str(error)})
                 continue
@@ -202,7 +209,8 @@ def show(rows: Iterable[dict[str, Any]]) -> None:
 def main() -> None:
     parser = report.parser(__doc__, "translation.json")
     parser.add_argument("--peers", type=Path, help="Python interpreter of their environment")
-    parser.add_argument("--second", help="second opinion of one more system")
+    parser.add_argument("--second", help="second opinion of two more systems")
+    parser.add_argument("--second-pairs", type=int, help="most pairs that it reads")
     parser.add_argument("--languages", nargs="+", choices=list(corpus.SOURCES), default=["de-en"])
     parser.add_argument("--seeds", nargs="+", type=int, default=[1], help="[1]")
     parser.add_argument("--only", nargs="+", help="names of systems, up to a comma [all]")
