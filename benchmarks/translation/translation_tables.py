@@ -14,14 +14,16 @@ def tables(record: dict[str, Any], conditions: Callable[..., str]) -> list[str]:
     for name, section in record["sections"].items():
         result = section["results"]
         setting, tests = result["setting"], result["tests"]
-        size = f"{setting['updates']:,} updates of {setting['batch']:,} pieces"
+        how = f"a phrase-based translator, beam {setting.get('beam')}"
+        if "updates" in setting:
+            how = (
+                f"{setting['updates']:,} updates of {setting['batch']:,} pieces, "
+                f"{setting['layers']} layers a side, {setting['dimension']} units"
+            )
         columns = ("filtered by", "seed", "pairs kept", "clean kept", "noise kept", *tests)
         rows = [row for row in result["rows"] if "kept" in row]
         parts += [
-            [
-                f"{name}: {result['pairs']:,} pairs; {size}, {setting['layers']} layers a side, "
-                f"{setting['dimension']} units."
-            ],
+            [f"{name}: {result['pairs']:,} pairs; {how}."],
             table(columns, [cells(row, list(tests)) for row in rows]),
             [conditions(section)],
         ]

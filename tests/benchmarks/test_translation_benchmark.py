@@ -1,5 +1,6 @@
 """Benchmark of translators on filtered text: the noisy corpus, a training that goes on, tables."""
 
+import itertools
 from pathlib import Path
 
 import pytest
@@ -7,6 +8,7 @@ from support.evaluated_models import write_hidden
 from support.files import write
 
 from benchmarks.translation import corpus, translation_tables
+from benchmarks.translation.phrases import PhraseBased, Phrases
 from miner_train.config import TrainConfig
 from miner_train.vocabulary import train_vocabulary
 
@@ -75,6 +77,17 @@ def test_a_stopped_training_ends_as_another(tmp_path, monkeypatch):
     assert again.step == 4 and again.translate(sources) == whole.translate(sources)
     states = (one.network.state_dict() for one in (whole, again))
     assert all(a.equal(b) for a, b in zip(*(own.values() for own in states), strict=True))
+
+
+def test_a_phrase_based_translator_learns_from_the_pairs(tmp_path):
+    numbers = {"eins": "one", "zwei": "two", "drei": "three", "vier": "four"}
+    pairs = [
+        (f"Haus {one} {other}.", f"House {numbers[one]} {numbers[other]}.")
+        for one, other in itertools.permutations(numbers, 2)
+    ]
+    translator = PhraseBased(Phrases())
+    translator.train(pairs, tmp_path / "none")
+    assert translator.translate(["Haus drei eins.", ""]) == ["house three one .", ""]
 
 
 def test_tables_mark_differences():
