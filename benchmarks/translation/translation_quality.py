@@ -247,7 +247,8 @@ def main() -> None:
     with torch_threads(1):
         for languages in arguments.languages:
             found = measure(arguments, languages, arguments.text)
-            section = f"{languages}, {arguments.text}" + ", second opinion" * bool(arguments.second)
+            part = ", second opinion" if arguments.second and arguments.only else ""
+            section = f"{languages}, {arguments.text}{part}"
             report.merge(arguments.json, NAME, section, found, LIBRARIES)
 
 
