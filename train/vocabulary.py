@@ -183,9 +183,7 @@ def train_trigrams(sides: Sequence[Sequence[str]], config: TrainConfig) -> bytes
 
     def count(block: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
         codes, offsets = code_points(normalise(block))
-        keys = np.empty(len(codes), dtype=np.uint64)
-        trigram_keys(codes, offsets, keys)
-        return np.unique(keys, return_counts=True)
+        return np.unique(trigram_keys(codes, offsets), return_counts=True)
 
     keys, counts = np.empty(0, dtype=np.uint64), np.empty(0, dtype=np.int64)
     for more in in_order(count, _blocks(sides), thread_count()):

@@ -60,8 +60,7 @@ class HashedTrigrams:
         from miner.kernels.units import trigram_keys
 
         codes, offsets = code_points(self.normalise(sentences))
-        keys = np.empty(len(codes), dtype=np.uint64)
-        trigram_keys(codes, offsets, keys)
+        keys = trigram_keys(codes, offsets)
         mixed = (keys ^ (keys >> np.uint64(29))) * np.uint64(0x9E3779B97F4A7C15)
         return (mixed >> np.uint64(64 - HASH_BITS)).astype(np.int32), offsets
 

@@ -30,18 +30,6 @@ void EXPORT(find_keys)(const uint64_t *keys, const uint64_t *slots, const int32_
     for (int64_t i = 0; i < n; i++) out[i] = place_of(keys[i], slots, places, s);
 }
 
-void EXPORT(trigram_keys)(const uint32_t *codes, const int64_t *offsets, uint64_t *out, int64_t t,
-                          int64_t n) {
-    for (int64_t i = 0; i < n; i++) {
-        uint64_t before = ' ';
-        for (int64_t j = offsets[i]; j < offsets[i + 1]; j++) {
-            const uint64_t after = j + 1 < offsets[i + 1] ? codes[j + 1] : ' ';
-            out[j] = before << 42 | (uint64_t)codes[j] << 21 | after;
-            before = codes[j];
-        }
-    }
-}
-
 /* Return the FNV-1a hash of a word, over its code points. */
 static uint64_t fingerprint(const uint32_t *word, int64_t size) {
     uint64_t key = 0xCBF29CE484222325u;

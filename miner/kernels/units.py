@@ -13,9 +13,6 @@ BITS = 21
 _fill = kernel("fill_table(keys: u8[n], &slots: u8[s], &places: i4[s])")
 # Writes the index of each key in a :func:`table`, or -1.
 find = kernel("find_keys(keys: u8[n], slots: u8[s], places: i4[s], &out: i4[n])")
-# Writes the key of the trigram around each character. Sentences are padded with a space on either
-# side.
-trigram_keys = kernel("trigram_keys(codes: u4[t], offsets: i8[n+1], &out: u8[t])")
 # Writes the FNV-1a hash of each word of a vocabulary, over its code points.
 fingerprints = kernel("fingerprints(codes: u4[t], starts: i8[n+1], &out: u8[n])")
 # Writes the id of each word, or -1, and the number of words of each sentence; returns the number of
@@ -40,10 +37,21 @@ def table(keys: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return slots, places
 
 
+def trigram_keys(codes: np.ndarray, offsets: np.ndarray) -> np.ndarray:
+    """Return the key of the trigram around each character, ``(t,) uint64``.
+
+    Sentences are padded with a space on either side.
+    """
+    padded = np.full(len(codes) + 2, ord(" "), np.uint64)
+    padded[1:-1] = codes
+    before, after = padded[:-2].copy(), padded[2:].copy()
+    filled = np.diff(offsets) > 0
+    before[offsets[:-1][filled]] = after[offsets[1:][filled] - 1] = ord(" ")
+    return before << (2 * BITS) | padded[1:-1] << BITS | after
+
+
 def trigrams(
     codes: np.ndarray, offsets: np.ndarray, slots: np.ndarray, places: np.ndarray, out: np.ndarray
 ) -> None:
     """Write the index of each trigram in a :func:`table`, or -1, to ``out (t,) int32``."""
-    keys = np.empty(len(codes), dtype=np.uint64)
-    trigram_keys(codes, offsets, keys)
-    find(keys, slots, places, out)
+    find(trigram_keys(codes, offsets), slots, places, out)

@@ -28,8 +28,7 @@ def test_a_table_finds_its_keys_alone(keys: list[int], others: list[int]) -> Non
 @given(st.lists(st.text(max_size=9), max_size=5))
 def test_keys_of_trigrams_pack_the_text(sentences: list[str]) -> None:
     codes, offsets = code_points(sentences)
-    keys = np.empty(len(codes), np.uint64)
-    units.trigram_keys(codes, offsets, keys)
+    keys = units.trigram_keys(codes, offsets)
     padded = [f" {one} " for one in sentences]
     every = [one[i : i + 3] for one in padded for i in range(len(one) - 2)]
     assert keys.tolist() == pack_trigrams(every).tolist()
