@@ -16,7 +16,8 @@ from miner_train.teacher_vectors import Axes, cached_vectors, piece_texts, rarit
 # Ridge penalty, as a share of the mean square of a teacher's vectors, when old embeddings are
 # fitted to them.
 RIDGE = 0.1
-# Old embeddings that are fitted: a teacher encodes some 300 pieces a second, and 12,000 did no better.
+# Old embeddings that are fitted: a teacher encodes some 300 pieces a second, and 12,000 did no
+# better.
 FITTED = 4_000
 
 
@@ -35,8 +36,8 @@ def start_from_teacher(
     the rarity of the pieces among the token ids ``ids (t,)``. Dimensions that the teacher lacks are
     NaN. ``known`` are embeddings ``(V, dimension)`` of a model to extend, NaN in the rows of new
     pieces: these become a linear function of the teacher's vectors, fitted by least squares to
-    an even sample of at most ``FITTED`` old embeddings. ``cache`` is the directory of the teacher's vectors, for a run that is killed and
-    repeated.
+    an even sample of at most ``FITTED`` old embeddings. ``cache`` is the directory of the teacher's
+    vectors, for a run that is killed and repeated.
     """
     rows, texts = piece_texts(tokenizer)
     if known is not None:
