@@ -4,7 +4,7 @@ from pathlib import Path
 
 from miner.config_fields import read_toml
 from miner.kernels.facts import NUMBERS
-from miner.scoring.facts import FactClass
+from miner.scoring.fact_reader import FactClass
 from miner.text.english_words import MONTHS
 
 # First words of the classes of pronouns that are objects only.

@@ -14,7 +14,8 @@ import numpy as np
 
 from miner.kernels import facts as kernel
 from miner.ragged import offsets_of
-from miner.scoring.facts import Predictor, Reader, Tokens, kind_logits, pack
+from miner.scoring.fact_reader import Reader
+from miner.scoring.facts import Predictor, Tokens, kind_logits, pack
 from miner.text.language_codes import ENGLISH
 from miner_train.data import SplitPairs
 from miner_train.fact_classes import fact_classes

@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 
 from miner.kernels import facts as kernel
 from miner.ragged import offsets_of
-from miner.scoring.facts import FactClass, Predictor, Reader
+from miner.scoring.fact_reader import FactClass, Reader
+from miner.scoring.facts import Predictor
 
 CLASSES = [
     FactClass("negation", ["not", "don't"], again=1, excuses=["hardly"]),
