@@ -14,7 +14,7 @@ DEMO := miner/demo
 # Real text for tests and benchmarks; what needs it is skipped where it is absent.
 DATA ?= ../shared/data
 
-.PHONY: release demo test ci lint docs bench model wheel wheels sanitize fuzz clean
+.PHONY: release demo test ci lint docs bench model facts wheel wheels sanitize fuzz clean
 
 demo: $(VENV)/installed
 	$(BIN)/miner mine $(DEMO)/demo.de $(DEMO)/demo.en --work demo-out -o demo-out/pairs.tsv
@@ -132,4 +132,10 @@ model: $(VENV)/developing
 	cp models/default/*.* miner/models/default/
 	cp train/shipped.md miner/models/default/README.md
 	$(BIN)/python -m benchmarks languages --data $(DATA) --record
+	$(BIN)/python -m benchmarks bounds --data $(DATA) --record
+
+# The facts of the model that ships, learned again.
+facts: $(VENV)/developing
+	$(BIN)/miner train-verifier default $(TEXT) --only-facts --overwrite -o models/facts
+	cp models/facts/facts.npz models/facts/config.json miner/models/default/
 	$(BIN)/python -m benchmarks bounds --data $(DATA) --record

@@ -70,10 +70,7 @@ def add_verification(
         if not model.names:
             with stage("learning how names are spelled", report):
                 with_lexicons = replace(with_lexicons, names=learn_names(texts))
-    if model.architecture.plain:
-        with stage("learning facts", report):
-            facts = learn_facts(split, translations, seed)
-        with_lexicons = replace(with_lexicons, facts=facts)
+    with_lexicons = with_facts(with_lexicons, split, seed, report)
     with stage("learning to tell good pairs from corrupted ones", report):
         verifying = encoder_of(replace(with_lexicons, verifier=verifier))
         quality = learn_quality(verifying, texts, seed)
@@ -84,3 +81,11 @@ def add_verification(
         if model.decoys_by_language()
         else choose_decoys(split, translations, seed),
     )
+
+
+def with_facts(model: Model, split: SplitPairs, seed: int, report: Report) -> Model:
+    """Return the model with facts learned from the pairs, or unchanged if it reads no pieces."""
+    if not model.architecture.plain:
+        return model
+    with stage("learning facts", report):
+        return replace(model, facts=learn_facts(split, split.translations, seed))

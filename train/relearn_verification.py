@@ -10,7 +10,7 @@ from miner.errors import ArtifactError, CorpusError
 from miner.scoring.decontaminate_settings import NOTHING, Without
 from miner.text.artifacts import replaceable
 from miner_train.config import TrainConfig
-from miner_train.learn_verification import add_verification
+from miner_train.learn_verification import add_verification, with_facts
 from miner_train.pipeline import hold_out, open_tokenizers, tokenise
 from miner_train.read import TextPair, read_texts
 from miner_train.stages import Report
@@ -26,6 +26,7 @@ def relearn_verification(
     *,
     without: Without = NOTHING,
     comparer: bool = True,
+    only_facts: bool = False,
     report: Report = lambda line: None,
 ) -> Model:
     """Learn verifier, comparer and quality function of a model again, and save it to ``output``.
@@ -35,6 +36,7 @@ def relearn_verification(
 
     without: files of sentences not to learn from.
     comparer: learn a comparer of tokens, too.
+    only_facts: learn the facts again, and nothing else.
 
     Raises CorpusError, ArtifactError and ResourceError.
     """
@@ -54,7 +56,10 @@ def relearn_verification(
         )
     tokenizers = open_tokenizers(known.vocabularies, known.architecture)
     pairs = hold_out(text, tokenise(text, tokenizers, report), config, report)
-    learned = add_verification(known, pairs, config.seed, report, comparer=comparer)
+    if only_facts:
+        learned = with_facts(known, pairs, config.seed, report)
+    else:
+        learned = add_verification(known, pairs, config.seed, report, comparer=comparer)
     if learned is known:
         raise CorpusError(f"{model}: verification cannot be learned from this text")
     if other:

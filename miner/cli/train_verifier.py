@@ -21,6 +21,9 @@ def train_verifier(
     model: str = arg(),
     output: str = opt("Output model directory.", "-o --output", required=True, metavar="DIR"),
     comparer: bool = options.comparer(),
+    only_facts: bool = opt(
+        "Learn the facts again (negations, numbers, persons and the like), and keep all else."
+    ),
     overwrite: bool = options.overwrite(),
 ) -> None:
     """Learn verifier, comparer and quality score of MODEL again, from parallel text.
@@ -49,6 +52,7 @@ def train_verifier(
             output,
             without=without,
             comparer=comparer,
+            only_facts=only_facts,
             report=progress.say,
         )
     say(f"{output}: {learned.describe()}; fingerprint {learned.fingerprint}")

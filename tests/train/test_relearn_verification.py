@@ -11,7 +11,7 @@ from miner.encoder.encoder import Encoder
 from miner.encoder.model import Model
 from miner.scoring.quality import Quality
 from miner.scoring.verifier import Verifier
-from miner_train import learn_comparer, learn_verification, learn_verifier
+from miner_train import learn_comparer, learn_facts, learn_verification, learn_verifier
 from miner_train.config import TrainConfig
 from miner_train.pipeline import train_model
 from miner_train.read import TextPair
@@ -55,6 +55,23 @@ def test_verification_is_learned_again(trained: Path, miner) -> None:
     quality = Quality(Verifier(Encoder.load(place / "more", 1)))
     source, target = ((place / name).read_text("utf-8").splitlines()[:50] for name in "ab")
     assert quality.score(source, target).mean() > quality.score(source, target[::-1]).mean()
+
+
+def test_facts_are_learned_alone(trained: Path, miner, monkeypatch) -> None:
+    monkeypatch.setattr(learn_facts, "FEWEST", 100)
+    place = trained.parent
+    lines = [(place / name).read_text("utf-8").splitlines() for name in "ab"]
+    rows = [
+        f"{one}\t{other}{' not' * (one[0] in 'bd')}\n" for one, other in zip(*lines, strict=True)
+    ]
+    (place / "de-en.tsv").write_text("".join(rows), "utf-8")
+    arguments = "--bitext", place / "de-en.tsv", "--only-facts", "-o", place / "facts"
+    code, _, err = miner("train-verifier", trained, *arguments)
+    assert code == 0 and "learning facts" in err and "to verify" not in err, err
+    old, new = whole(trained), whole(place / "facts")
+    assert {name for name in new if new[name] != old.get(name)} == {"config.json", "facts.npz"}
+    facts = Verifier(Encoder.load(place / "facts", 1), ("de", "en")).facts
+    assert facts is not None and facts.reader.kinds[0] == "negation"
 
 
 def test_other_text_is_recorded(trained: Path) -> None:
