@@ -21,8 +21,10 @@ from miner.scoring.number_names import (
     other_months,
     other_ordinals,
     percent,
+    replaceable,
+    with_halves,
 )
-from miner.scoring.number_units import conversions, durations, is_time, other_units
+from miner.scoring.number_units import conversions, is_time, other_units
 from miner.text.number_words import (
     ENGLISH_WORDS,
     FRACTION,
@@ -42,8 +44,8 @@ _QUARTERS = (Decimal("0.25"), Decimal("0.5"), Decimal("0.75"))
 _BULLETS = frozenset("-−‐‑–—•*")
 # Maximum characters between a number and a word for its sign.
 _NEAR = 16
-# Minimum digits of a telephone number.
-_TELEPHONE = 6
+# Minimum digits of a telephone number, and of the last groups of one.
+_TELEPHONE, _GROUPS = 6, 4
 
 
 class Agreement(NamedTuple):
@@ -97,7 +99,9 @@ def compare(source: str, target: str) -> Agreement:
         for one in (left[0], right[0]):
             one.sign = "" if one.start == 1 else one.sign  # a mark of a list, not a sign
     count = len(left), len(right)
-    pairs, left, right = _matched(left, right, _values, _values)
+    pairs, left, right = _matched(left, right, _first, _first)
+    more, left, right = _matched(left, right, _values, _values)
+    pairs += more
     units = any(a.symbol and b.symbol and a.symbol != b.symbol for a, b in pairs) or other_units(
         pairs, source, target
     )
@@ -127,7 +131,7 @@ def compare(source: str, target: str) -> Agreement:
     shared = min(count[0] - len(left), count[1] - len(right))
     contradicts = (
         units
-        or bool(left and right)
+        or any(replaceable(one, source, other, target) for one in left for other in right)
         or another
         or other_months(source, target)
         or other_ordinals(source, target)
@@ -223,6 +227,10 @@ def _alike(one: Numeral, other: Numeral) -> bool:
     return one.values == other.values and one.sign == other.sign
 
 
+def _first(one: Numeral) -> Iterable[object]:
+    return _keys(one, one.values[:1])
+
+
 def _values(one: Numeral) -> Iterable[object]:
     return _keys(one, one.values)
 
@@ -307,18 +315,12 @@ def _otherwise(
     """Remove numbers that have another form on the other side; collect ``converted`` ones."""
     if any(one.sign == "-" for one in left + right):
         _, left, right = _matched(_open(left, source), _open(right, target), _values, _values)
-    lengths = durations(right, target)
-    for mine, minutes in durations(left, source):
-        place = next((i for i, (_, length) in enumerate(lengths) if minutes & length), None)
-        if place is not None:
-            theirs, _ = lengths.pop(place)
-            converted.append((mine[0], theirs[0]))
-            left, right = _without(left, mine), _without(right, theirs)
     left, right = _converted(left, source, right, target, converted)
     left, right = _exploded(left, right, target), _exploded(right, left, source)
     _, left, right = _matched(left, right, _values, _values)
     left, right = _converted(left, source, right, target, converted)
     left, right = _spaced_out(left, source, right), _spaced_out(right, target, left)
+    left, right = with_halves(left, source), with_halves(right, target)
     _, left, right = _matched(left, right, _values, _values)
     if _telephone(left, right) or _telephone(right, left):
         return [], []
@@ -333,9 +335,10 @@ def _converted(
     converted: list[tuple[Numeral, Numeral]],
 ) -> tuple[list[Numeral], list[Numeral]]:
     """Move numbers that stand in other units on the other side to ``converted``."""
-    found = [*conversions(left, source, right, target)] if left and right else []
-    converted += found
-    return _without(left, [one for one, _ in found]), _without(right, [one for _, one in found])
+    for ours, theirs in [*conversions(left, source, right, target)]:
+        converted.append((ours[0], theirs[0]))
+        left, right = _without(left, ours), _without(right, theirs)
+    return left, right
 
 
 def _without(side: list[Numeral], those: list[Numeral]) -> list[Numeral]:
@@ -396,5 +399,7 @@ def _telephone(left: list[Numeral], right: list[Numeral]) -> bool:
     if len(left) < 2 or not right:
         return False
     one, other = ("".join(part for a in side for part in a.parts) for side in (left, right))
+    if len(one) >= _GROUPS and one == other:
+        return True
     shorter, longer = sorted((one.lstrip("0"), other.lstrip("0")), key=len)
     return len(shorter) >= _TELEPHONE and longer.endswith(shorter)

@@ -1,8 +1,10 @@
-"""Months, Roman numerals and fractions, as a number on one side and a name on the other."""
+"""Months, Roman numerals, fractions and halves, as numbers on one side and words on the other."""
 
 import re
+from dataclasses import replace
 from decimal import Decimal
 
+from miner.scoring.number_units import is_time, named_unit
 from miner.text.number_values import han, roman
 from miner.text.number_words import (
     ABOVE,
@@ -10,8 +12,11 @@ from miner.text.number_words import (
     DIGIT_FRACTION,
     FOREIGN_MONTHS,
     FRACTION,
+    HALF_BEHIND,
+    MAGNITUDE,
     MONTHS,
     PARTS,
+    POWERS,
 )
 from miner.text.numerals import Numeral, plain_digits
 
@@ -120,3 +125,74 @@ def other_fraction(source: str, target: str) -> bool:
         if one < all_ and one * theirs != mine * all_:
             return True
     return False
+
+
+# One word between a number and its magnitude: 4 promised thousand million.
+_WORD_BETWEEN = re.compile(r" ?[^\W\d_]{1,16}\.?(?=[ -])| [$€£](?= )")
+# Text between a number and its decimals that were torn apart: 2, 8 million.
+_TORN = (", ", ". ")
+
+
+def with_halves(side: list[Numeral], text: str) -> list[Numeral]:
+    """Add values of a half, a far magnitude word or torn decimals: 7 millones y medio, 2, 8 mil."""
+    numbers = []
+    for place, number in enumerate(side):
+        values = [value for value in number.values if isinstance(value, Decimal)]
+        half = HALF_BEHIND.match(text, number.end)
+        if half:
+            behind = MAGNITUDE.match(text, half.end())
+            powers = POWERS[behind.lastgroup] if behind and behind.lastgroup else (0,)
+            step = Decimal("0.5").scaleb(number.power)
+            values += [(value + step).scaleb(power) for value in values for power in powers]
+        elif not number.power and (between := _WORD_BETWEEN.match(text, number.end)):
+            behind = MAGNITUDE.match(text, between.end())
+            powers = POWERS[behind.lastgroup] if behind and behind.lastgroup else ()
+            if powers and powers[0] >= 3 and 0 not in powers:
+                values += [value.scaleb(power) for value in values for power in powers]
+        last = side[place - 1] if place else None
+        if last and text[last.end : number.start] in _TORN and last.digits.isdecimal():
+            if number.power and len(number.digits) < 3:
+                torn = Decimal(f"{last.digits}.{number.digits}") / max(1, Decimal(number.digits))
+                values += [value * torn for value in values]
+            elif number.digits == "000":
+                values.append(Decimal(last.digits) * 1000)
+            if len(values) > len(number.values):
+                numbers.pop()
+        more = tuple(value for value in values if value not in number.values)
+        numbers.append(replace(number, values=number.values + more) if more else number)
+    return numbers
+
+
+# Characters of a number that belongs to a name, with the letter and hyphen before: iPhone7, CoV-2.
+_NAME_BEFORE = re.compile(r"[A-Za-zА-Я]-?\Z")
+
+
+def replaceable(one: Numeral, text: str, other: Numeral, others: str) -> bool:
+    """Tell whether a number may stand in the place of another one, so that they contradict.
+
+    A year does not stand in the place of a day, a time or the number of a name.
+    """
+    for year, number, around, beside in (
+        (one, other, text, others),
+        (other, one, others, text),
+    ):
+        name = _NAME_BEFORE.search(beside, max(0, number.start - 2), number.start)
+        if _is_year(year, around) and (name or is_time(number) or _is_day(number)):
+            return False
+        if name and named_unit(year, around):
+            return False
+    return True
+
+
+def _is_year(number: Numeral, text: str) -> bool:
+    return (
+        len(number.digits) == 4
+        and number.digits.startswith(("18", "19", "20"))
+        and not number.digits.endswith("00")
+        and not (number.symbol or number.power or named_unit(number, text))
+    )
+
+
+def _is_day(number: Numeral) -> bool:
+    value = number.values[0]
+    return isinstance(value, Decimal) and 0 <= value <= 31

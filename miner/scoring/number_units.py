@@ -1,235 +1,252 @@
-"""Numbers that are alike in other units: 180 °C and 350 °F, 1h30 and 90 minutes, 0.5 and 50%."""
+"""Amounts that are alike in other units: 180 °C and 350 °F, 1h30 and 90 minutes, 0.5 and 50%.
+
+`miner/text/units.tsv` is the table of units. Its columns are the kind of a unit, its name, its
+sizes in one unit of the kind, words that prove the unit, and words that only excuse a number. A
+size with ~ belongs to a traditional system, whose amounts are rounded when they are converted.
+"""
 
 import re
 from collections.abc import Iterator
 from decimal import Decimal
 from itertools import product
+from typing import NamedTuple
 
 from miner.expressions import expression
-from miner.text.number_words import CONVERSIONS, SIGNS, SYMBOLS, UNITS
+from miner.text.number_words import SIGNS, SYMBOLS, table
 from miner.text.numerals import Numeral
 from miner.text.words import SPACELESS
 
-# Relative error of a converted unit, and numbers of a text that are tried.
-_ROUNDED, _TRIED = Decimal("0.06"), 20
+# Relative error of a converted amount, and of one with a single significant digit.
+_ROUNDED, _ROUGH = Decimal("0.06"), Decimal("0.1")
+# Numbers of a text that are tried at most, and significant digits of a rounded number at least.
+_TRIED, _EXACT = 20, 3
 
 
-def is_time(one: Numeral) -> bool:
+class Unit(NamedTuple):
+    """Unit of a kind, such as length, with its possible sizes in the smallest unit of the kind.
+
+    ``rounded``: conversions from and to the unit are approximate.
+    """
+
+    kind: str
+    name: str
+    sizes: tuple[Decimal, ...]
+    rounded: bool = False
+
+
+class Amount(NamedTuple):
+    """Numbers of a text that make one amount, as in 1 hour 30 minutes, and its possible values."""
+
+    numbers: list[Numeral]
+    values: tuple[Decimal, ...]
+    unit: Unit | None
+
+
+_ROWS = [line.split("\t") for line in table("units.tsv")]
+_PREFIXES = {
+    word: Decimal(size)
+    for kind, _, size, _, words in _ROWS
+    if kind == "prefix"
+    for word in words.split("|")
+}
+_ROWS = [row for row in _ROWS if row[0] != "prefix"]
+_UNITS = [
+    Unit(kind, name, tuple(map(Decimal, sizes.strip("~").split())), sizes.startswith("~"))
+    for kind, name, sizes, *_ in _ROWS
+]
+_CURRENCIES = {unit.name: unit for unit in _UNITS if unit.kind == "money"}
+_TIMES = [size for unit in _UNITS if unit.kind == "time" for size in unit.sizes]
+_MINUTE, _HOUR = (unit for unit in _UNITS if unit.name in ("minute", "hour"))
+
+
+def _unit_expression(columns: int, before: str, behind: str, flags: int = 0) -> re.Pattern[str]:
+    units = "|".join(
+        f"(?P<u{i}>{'|'.join(filter(None, row[3 : 3 + columns]))})"
+        for i, row in enumerate(_ROWS)
+        if any(row[3 : 3 + columns])
+    )
+    joined = rf"(?<=[{SPACELESS}\u3380-\u33df])"
+    return expression(rf"[ \u00a0\u202f-]?{before}(?:{units})(?:(?![{behind}])|{joined})", flags)
+
+
+_SURE = _unit_expression(1, "", r"\w²³/^")
+_ANY = _unit_expression(
+    2, f"(?P<prefix>{'|'.join(_PREFIXES)})??", r"²³/^]|[^\W\d_]|[23](?!\d)|[_", re.IGNORECASE
+)
+# End of a range, behind its first number: 2-4 acres.
+_RANGE_END = expression(r" ?(?:[-–—~〜～至]|to|bis|a|à|až|do|до|и|and|or|or) ?\d[\d.,]*")
+# Text between the parts of an amount.
+_AND = expression(r"[ \u00a0,]*(?:and|und|et|y|e|en|och|og|a|i|и|і)?[ \u00a0]*")
+# Parts of a unit behind it without a unit: 1 m 55, 3 € 50, 5'11.
+_PARTS = {"metre": 100, "euro": 100, "dollar": 100, "foot": 12, "hour": 60}
+_FAHRENHEIT = "Fahrenheit"
+
+
+def is_time(number: Numeral) -> bool:
     """Tell whether a number may be a time of day, as 8:30."""
-    return bool(one.values) and isinstance(one.values[0], tuple)
+    return bool(number.values) and isinstance(number.values[0], tuple)
 
 
-def conversions(
-    left: list[Numeral], source: str, right: list[Numeral], target: str
-) -> Iterator[tuple[Numeral, Numeral]]:
-    """Yield numbers that stand in other units on the other side: 73 m and 240 ft."""
-    if len(left) + len(right) > _TRIED:
-        return
-    others = [*right]
-    for one in left:
-        for place, other in enumerate(others):
-            if (
-                _converts(one, source, other)
-                or _converts(other, target, one)
-                or _neighbours(one, source, other, target)
-                or _neighbours(other, target, one, source)
-            ):
-                yield one, others.pop(place)
-                break
-
-
-_UNIT = expression(
-    r"[ \u00a0-]?(?:"
-    + "|".join(rf"(?P<u{i}>{words})" for i, (words, _) in enumerate(CONVERSIONS))
-    + rf")(?:(?!\w)|(?<=[{SPACELESS}]))",
-    re.IGNORECASE,
-)
-_FAHRENHEIT = expression(r" ?(?:°|º|degrees?)? ?F(?:ahrenheit)?\b| degrees?\b")
-
-
-_NAMED_UNIT = expression(
-    r"[ \u00a0\u202f-]?(?:"
-    + "|".join(rf"(?P<u{i}>{words})" for i, (_, _, words) in enumerate(UNITS))
-    + rf")(?:(?![\w²³/^])|(?<=[{SPACELESS}]))"
-)
-
-
-def _behind(one: Numeral) -> int:
+def _end(number: Numeral) -> int:
     """Return the end of a number's digits, as a unit may have been read as a word of magnitude."""
-    return one.start + len(one.digits) if one.digits and one.digits[-1:].isdecimal() else one.end
+    if is_time(number) and len(number.parts) == 1:
+        return number.start + len(number.parts[0])
+    digits = number.digits
+    return number.start + len(digits) if digits[-1:].isdecimal() else number.end
 
 
-def _named_unit(one: Numeral, text: str) -> tuple[str, str] | None:
-    """Return the kind and the name of the unit after a number (money, dollar), or None."""
-    found = _NAMED_UNIT.match(text, _behind(one))
-    if found and found.lastgroup:
-        return UNITS[int(found.lastgroup[1:])][:2]
-    return ("money", SIGNS[one.symbol]) if one.symbol in SIGNS else None
+def named_unit(number: Numeral, text: str) -> Unit | None:
+    """Return the unit that a word or a sign of currency proves, or None."""
+    match = _SURE.match(text, _end(number))
+    if match and match.lastgroup:
+        return _UNITS[int(match.lastgroup[1:])]
+    return _CURRENCIES.get(SIGNS.get(number.symbol, ""))
+
+
+def _possible_unit(number: Numeral, text: str) -> tuple[Unit | None, int]:
+    """Return the unit of a number, perhaps behind the last number of a range, and its end."""
+    end = _end(number)
+    match = _ANY.match(text, end)
+    if match is None and (last := _RANGE_END.match(text, end)):
+        match = _ANY.match(text, last.end())
+        end = last.end() if match else end
+    if match is None or match.lastgroup is None:
+        return _CURRENCIES.get(SIGNS.get(number.symbol, "")), number.end
+    unit = _UNITS[int(match.lastgroup[1:])]
+    prefix = match["prefix"]
+    step = _PREFIXES.get(prefix, _PREFIXES.get(prefix.lower())) if prefix else None
+    if step:
+        steps = [step]
+        if unit.kind == "data":  # a kilobyte may be of 1,024 bytes
+            steps.append(Decimal(1024) ** (step.adjusted() // 3))
+        sizes = tuple(size * step for size in unit.sizes for step in steps)
+        unit = unit._replace(name=prefix + unit.name, sizes=sizes)
+    return unit, match.end()
 
 
 def other_units(pairs: list[tuple[Numeral, Numeral]], source: str, target: str) -> bool:
     """Tell whether equal numbers are of other units of one kind: 5 miles and 5 km."""
-    units = [(_named_unit(a, source), _named_unit(b, target)) for a, b in pairs]
-    for place, (mine, theirs) in enumerate(units):
-        if mine and theirs and mine != theirs and mine[0] == theirs[0]:
+    units = [(named_unit(a, source), named_unit(b, target)) for a, b in pairs]
+    for row, (left, right) in enumerate(units):
+        if left and right and left != right and left.kind == right.kind:
             # Equal numbers may have been paired in another order.
-            value = pairs[place][0].values[0]
+            value = pairs[row][0].values[0]
             same = [i for i, (a, _) in enumerate(pairs) if a.values[0] == value]
-            if mine not in [units[i][1] for i in same] or theirs not in [units[i][0] for i in same]:
+            if left not in [units[i][1] for i in same] or right not in [units[i][0] for i in same]:
                 return True
     return False
 
 
-# Feet and inches behind a number, as in 5'11".
-_INCHES = expression(
-    r"[ \u00a0]?(?:['′’]|ft\.?|feet|foot|Fuß)[ \u00a0]?(\d\d?)[ \u00a0]?(?:″|”|\"|''|’’|in|Zoll)"
-)
-# English units of time and money, and how many of a smaller or of how large a part of a larger unit
-# they are, exactly: 2 Wochen are 14 days.
-_TIMES = tuple(
-    (expression(rf"[ \u00a0-]?(?:{words})(?!\w)"), tuple(map(Decimal, factors.split())))
-    for words, factors in (
-        ("seconds?|secs?", "60"),
-        ("hours?", "60 24"),
-        ("minutes?|mins?", "60"),
-        ("days?", "24 7 30 365"),
-        ("weeks?", "7 4 52"),
-        ("months?", "12 30 4 3"),
-        ("years?", "12 52"),
-        ("decades?", "10"),
-        ("centur(?:y|ies)", "100"),
-        (
-            "[Cc]ents?|ct|pence|centimes|céntimos|centavos|centesimi|sentti[äa]|cen?tů|gro[ss]z[ey]|"
-            r"цент\w*|копе\w+|kuruş|öre|øre|分钱|セント|센트",
-            "100",
-        ),
-    )
-)
-# Units of a length of time behind a number: hours (the group) and minutes, in many languages.
-_DURATION = expression(
-    r"[ \u00a0-]?(?:((?:h|hrs?|hours?|Std\.?|Stunden?|heures?|horas?|or[ae]|uur|tim(?:mar|er)"
-    r"|hodin\w*|godzin\w*|час\w*|годин\w*)(?!\w)|小时|小時|時間|시간)"
-    r"|(?:min(?:\.|s|ut\w*)?|мин\w*|хв\w*)(?!\w)|分|분)",
-    re.IGNORECASE,
-)
-# Text between the hours and the minutes of a length of time.
-_HOURS_AND = expression(r"[ \u00a0,]*(?:and|und|et|y|e|en|och|og|a|i|и|і)?[ \u00a0]*")
-# A share of a hundred behind a number.
-_PERCENT = expression(r"[ \u00a0\u202f]?(?:[%％٪]|per ?cent)")
-# Metric units, and the power of ten of each.
-_SHORT = {"": 0, "k": 3, "K": 3, "M": 6, "G": 9, "T": 12, "h": 2, "d": -1, "c": -2, "m": -3}
-_SHORT |= {"µ": -6, "n": -9}
-_LONG = {
-    "": 0,
-    "kilo": 3,
-    "kiló": 3,
-    "quil": 3,
-    "chilo": 3,
-    "кило": 3,
-    "кіло": 3,
-    "キロ": 3,
-    "킬로": 3,
-    "千": 3,
-}
-_LONG |= {"centi": -2, "zenti": -2, "centí": -2, "санти": -2, "センチ": -2, "厘": -2, "公": 3}
-_LONG |= {"milli": -3, "mili": -3, "milí": -3, "милли": -3, "мілі": -3, "ミリ": -3, "毫": -3}
-_STEMS = {"met": "m", "mét": "m", "mèt": "m", "metr": "m", "метр": "m", "メートル": "m", "米": "m"}
-_STEMS |= {"gram": "g", "грам": "g", "グラム": "g", "克": "g", "lit": "l", "лит": "l", "літ": "l"}
-_STEMS |= {"リットル": "l", "升": "l", "미터": "m", "그램": "g", "리터": "l"}
-# Whole words with a unit and a power of ten.
-_WHOLE = {"㎝": ("m", -2), "㎜": ("m", -3), "㎞": ("m", 3), "㎏": ("g", 3), "公里": ("m", 3)}
-_WHOLE |= {"公斤": ("g", 3), "t": ("g", 6), "т": ("g", 6), "吨": ("g", 6), "トン": ("g", 6)}
-_WHOLE |= dict.fromkeys(("ton", "tons", "tonne", "tonnes", "Tonne", "Tonnen"), ("g", 6))
-_WHOLE |= dict.fromkeys(("kilo", "kilos", "Kilo", "кг"), ("g", 3)) | {"км": ("m", 3), "м": ("m", 0)}
-_WHOLE |= {"см": ("m", -2), "мм": ("m", -3), "г": ("g", 0), "л": ("l", 0), "мл": ("l", -3)}
-_METRIC = expression(
-    rf"[ \u00a0-]?(?:({'|'.join(_WHOLE)})|([{''.join(_SHORT)}]?)(m|g|l|Wh?|Hz|B)"
-    rf"|({'|'.join(word for word in _LONG if word)})?({'|'.join(_STEMS)})[^\W\d_]{{0,6}}?)"
-    rf"(?:(?![\w²³/^])|(?<=[{SPACELESS}]))",
-    re.IGNORECASE,
-)
+def amounts(side: list[Numeral], text: str) -> list[Amount]:
+    """Read numbers with their units: 1.5 km, 1h30, 5 feet 11 inches."""
+    read: list[Amount] = []
+    end = 0
+    for number in side:
+        values = [value for value in number.values if isinstance(value, Decimal)]
+        values += [more for more in number.more if isinstance(more, Decimal) and _broken(more)]
+        unit, behind = _possible_unit(number, text)
+        if is_time(number) and (unit is None or unit.kind == "time"):
+            hours, *minutes = map(Decimal, number.parts[:2])
+            values = [hours * 60 + minutes[0]] if minutes else [hours]
+            unit = _MINUTE if minutes else unit
+        last = read[-1] if read else None
+        if last and last.unit and number.start >= end and _AND.fullmatch(text, end, number.start):
+            whole = last.unit.sizes[0]
+            part = None
+            if unit and unit.kind == last.unit.kind and unit.sizes[0] < whole:
+                part = unit.sizes[0] / whole
+            elif unit is None and len(number.digits) < 3 and last.unit.name in _PARTS:
+                part = Decimal(1) / _PARTS[last.unit.name]
+            if part is not None:
+                sums = tuple(a + b * part for a, b in product(last.values, values))
+                read[-1] = Amount([*last.numbers, number], sums, last.unit)
+                end = behind
+                continue
+        read.append(Amount([number], tuple(values), unit))
+        end = behind
+    return read
 
 
-def _scaled(found: re.Match[str]) -> tuple[str, int]:
-    """Return a metric unit without its prefix, and the prefix's power of ten."""
-    whole, prefix, unit, long, stem = found.groups()
-    if whole:
-        return _WHOLE[whole] if whole in _WHOLE else _WHOLE[whole.lower()]
-    if stem:
-        return _STEMS[stem.lower()], _LONG[(long or "").lower()]
-    return unit, _SHORT.get(prefix, 0)
+def conversions(
+    left: list[Numeral], source: str, right: list[Numeral], target: str
+) -> Iterator[tuple[list[Numeral], list[Numeral]]]:
+    """Yield numbers that stand in other units on the other side: 73 m and 240 ft."""
+    if not 2 <= len(left) + len(right) <= _TRIED:
+        return
+    others = amounts(right, target)
+    for one in amounts(left, source):
+        for row, other in enumerate(others):
+            if _alike(one, other):
+                yield one.numbers, others.pop(row).numbers
+                break
 
 
-def _neighbours(one: Numeral, text: str, other: Numeral, others: str) -> bool:
-    """Tell whether two numbers are alike in neighbouring units: 2 Wochen, 14 days; 1 km, 1000 m."""
-    if one.sign != other.sign or one.digits == other.digits:
+def _alike(one: Amount, other: Amount) -> bool:
+    """Tell whether two amounts may be the same."""
+    if one.numbers[0].sign != other.numbers[0].sign:
         return False
-    places = _behind(one), _behind(other)
-    mine, theirs = ([v for v in a.values if isinstance(v, Decimal)] for a in (one, other))
-    units = _METRIC.match(text, places[0]), _METRIC.match(others, places[1])
-    if units[0] and units[1]:
-        (unit, first), (another, second) = _scaled(units[0]), _scaled(units[1])
-        if unit == another and first != second:
-            # A kilobyte may be of 1,024 bytes.
-            steps = Decimal(1024) ** ((first - second) // 3) if unit == "B" else None
-            return any(
-                a.scaleb(first - second) == b or (steps and a * steps == b)
-                for a, b in product(
-                    mine, theirs + [v for v in other.more if isinstance(v, Decimal)]
-                )
-            )
-    factors = next((found for unit, found in _TIMES if unit.match(text, places[0])), ())
-    if any(a == b * f or b == a * f for a, b, f in product(mine, theirs, factors)):
+    if _both_rounded(one.numbers[0], other.numbers[0]):
         return True
-    theirs += [v for v in other.more if isinstance(v, Decimal)]
-    percent = _PERCENT.match(text, one.end) and not _PERCENT.match(others, other.end)
-    return bool(percent) and any(a == b * 100 for a, b in product(mine, theirs) if b % 1)
+    left, right = one.unit, other.unit
+    if left and right and left.kind == right.kind != "heat":
+        if left.kind == "money" and (left.name == "cent") == (right.name == "cent"):
+            return False
+        return any(
+            _near(a * first, b * second, _error(a, b) if left.rounded or right.rounded else 0)
+            for a, b in product(one.values, other.values)
+            for first, second in product(left.sizes, right.sizes)
+        )
+    return _differently(one, other) or _differently(other, one)
 
 
-def durations(side: list[Numeral], text: str) -> list[tuple[list[Numeral], set[Decimal]]]:
-    """Find lengths of time: their numbers and possible minutes. 1h30, 1.5 h, 1 hour 30 minutes."""
-    found: list[tuple[list[Numeral], set[Decimal]]] = []
-    hours = None
-    for one in side:
-        numbers = [value for value in one.values if isinstance(value, Decimal)]
-        digits = one.parts[0] if is_time(one) and len(one.parts) == 1 else one.digits
-        unit = _DURATION.match(text, one.start + len(digits))
-        if is_time(one) and len(one.parts) == 1:
-            numbers = [Decimal(one.parts[0])]
-        minutes = {value * 60 if unit[1] else value for value in numbers} if unit else set()
-        if is_time(one) and len(one.parts) == 2:
-            minutes.add(Decimal(one.parts[0]) * 60 + Decimal(one.parts[1]))
-        if not minutes:
-            continue
-        if hours and unit and not unit[1] and _HOURS_AND.fullmatch(text, hours, one.start):
-            before, total = found.pop()
-            found.append(([*before, one], {a + b for a, b in product(total, minutes)}))
-        else:
-            found.append(([one], minutes))
-        hours = unit.end() if unit and unit[1] else None
-    return found
-
-
-def _converts(one: Numeral, text: str, other: Numeral) -> bool:
-    """Tell whether ``one``, in an English unit, may be ``other`` in another unit."""
-    inches = _INCHES.match(text, one.end)
-    unit = _UNIT.match(text, one.end)
-    factors = CONVERSIONS[int(unit.lastgroup[1:])][1] if unit and unit.lastgroup else ()
-    factors = ("0.3048",) if inches else factors
-    heat = _FAHRENHEIT.match(text, one.end)
-    if one.sign != other.sign or SYMBOLS.keys() & {one.symbol, other.symbol}:
-        factors = ()
-    if not factors and not heat:
+def _differently(one: Amount, other: Amount) -> bool:
+    """Tell whether an amount may be one of an unknown unit or of another kind."""
+    unit, pairs = one.unit, [*product(one.values, other.values)]
+    if unit is None:
         return False
-    both = product(*([v for v in a.values if isinstance(v, Decimal)] for a in (one, other)))
-    for mine, metric in both:
-        if inches:
-            mine += Decimal(inches[1]) / 12
-        if heat and abs((mine - 32) / Decimal("1.8") - metric) <= 3 + abs(mine) / 50:
-            return True
-        for factor in factors:
-            ratio = metric / (mine * Decimal(factor)) if mine > 0 else Decimal(0)
-            # Whichever power of ten lies between the units, as of feet and centimetres.
-            if any(abs(ratio.scaleb(-power) - 1) <= _ROUNDED for power in range(-3, 4)):
+    if unit.name == _FAHRENHEIT and (other.unit is None or other.unit.name != _FAHRENHEIT):
+        return any(abs((a - 32) / Decimal("1.8") - b) <= 3 + abs(a) / 50 for a, b in pairs)
+    if unit.rounded and not SYMBOLS.keys() & {one.numbers[0].symbol, other.numbers[0].symbol}:
+        # Whichever power of ten lies between the units, as of feet and centimetres.
+        return any(
+            _near(a * size, b.scaleb(power), _error(a, b))
+            for a, b in pairs
+            for size in unit.sizes
+            for power in range(-6, 7)
+        )
+    if other.unit is not None:
+        return False
+    if unit.kind == "time":
+        return any(a * size == b * step for a, b in pairs for size in unit.sizes for step in _TIMES)
+    return unit.kind == "share" and any(a * unit.sizes[0] == b and _broken(b) for a, b in pairs)
+
+
+def _broken(value: Decimal) -> bool:
+    return value != value.to_integral_value()
+
+
+def _error(*values: Decimal) -> Decimal:
+    single = any(len(value.normalize().as_tuple().digits) == 1 for value in values)
+    return _ROUGH if single else _ROUNDED
+
+
+def _near(one: Decimal, other: Decimal, error: Decimal | int) -> bool:
+    return one > 0 and abs(other / one - 1) <= error
+
+
+def _both_rounded(one: Numeral, other: Numeral) -> bool:
+    """Tell whether one of two large numbers is rounded: 19.93 million for 19,930,300."""
+    if not (one.power or other.power):
+        return False
+    for a, b in product(one.values, other.values):
+        if isinstance(a, Decimal) and isinstance(b, Decimal):
+            shorter = min((a, b), key=_precision)
+            exponent = shorter.normalize().as_tuple().exponent
+            exact = _precision(shorter) >= _EXACT and isinstance(exponent, int)
+            if exact and abs(a - b) < Decimal(f"1E{exponent}"):
                 return True
     return False
+
+
+def _precision(value: Decimal) -> int:
+    return len(value.normalize().as_tuple().digits)

@@ -7,7 +7,7 @@ from unicodedata import normalize
 from miner.expressions import expression
 
 
-def _table(name: str) -> list[str]:
+def table(name: str) -> list[str]:
     """Return the lines of a table beside this module."""
     return Path(__file__).with_name(name).read_text("utf-8").splitlines()
 
@@ -18,9 +18,9 @@ _MAGNITUDES = (
     ((2, 0), r"cents?|cem|sto|ста"),
     (
         (3,),
-        r"thousands?|miles(?= de mil)|mil(?= mil)|tausend\w*|tsd|duizend\w*|tusen\w*|tusind\w*"
-        r"|milliers|milhares|milers|tysi\w+|tisíc\w*|tisoč\w*|tisuć\w*|hiljad\w*|tuhat\w*|tuhan\w*|ezer\w*|tūkst\w*"
-        r"|тысяч\w*|тыс|тисяч\w*|тис|тысяч\w*|хиляд\w*|хиљад\w*|хилјад\w*|χιλιάδ\w*|آلاف|[أا]لف"
+        r"thousands?|thou(?=\.)|miles(?= de mil)|mil(?= mil)|tausend\w*|tsd|duizend\w*|tusen\w*"
+        r"|tusind\w*|milliers|milhares|milers|tysi(?!ącl)\w+|tisíc(?!ilet)\w*|tisoč\w*|tisuć\w*|hiljad\w*|tuhat\w*|tuhan\w*|ezer\w*|tūkst\w*"
+        r"|тысяч(?!елет)\w*|тыс|тисяч(?!оліт)\w*|тис|хиляд\w*|хиљад\w*|хилјад\w*|χιλιάδ\w*|آلاف|[أا]لف"
         r"|ألفًا|هزار|ہزار|אלפי(?!ות)\w*|אלף|हज़ार|हज़ार|हजार|হাজার|ஆயிரம்|వేల|ಸಾವಿರ|ആയിരം|હજાર|ਹਜ਼ਾਰ"
         r"|พัน|nghìn|ngàn|ngan|ribu|rb|mijë|þúsund\w*|հազար\w*|ათას\w*|мың|мянга\w*|ҳазор\w*|duisend|tûzen"
         r"|ထောင်|ពាន់(?!លាន)|ሺህ?",
@@ -32,9 +32,9 @@ _MAGNITUDES = (
     ((5,), r"lakhs?|lacs?|लाख|লাখ|লক্ষ|லட்சம்|லட்ச\w*|แสน|లక్షల?|ಲಕ್ಷ|ലക്ഷം|લાખ|ਲੱਖ|لاکھ|သိန်း|សែន"),
     (
         (6,),
-        r"milli?ones|mill?i[oóò]n\w*|milió\w*|millió\w*|milyon\w*|miljo\w+|miljoen\w*|miljon\w*"
+        r"milli?ones|mill?i[oóò]\u0301?n\w*|mill(?:ó|o\u0301)n|milió\w*|millió\w*|milyon\w*|miljo\w+|miljoen\w*|miljon\w*"
         r"|mili[jy]un\w*|milijon\w*|milh\w+|milioane|mio|mln|mlj|milj|миллион\w*|млн|мільйон\w*"
-        r"|мільён\w*|милион\w*|εκατομμ[υύ]ρι\w*|εκατ|ملايين|مليون|ملیون|میلیون|ملین|מיליונ?[ןי]|मिलियन"
+        r"|мільён\w*|милион\w*|εκατομμ[υύ]ρ[ιί]\w*|εκατ|ملايين|مليون|ملیون|میلیون|ملین|מיליונ?[ןי]|मिलियन"
         r"|মিলিয়ন|மில்லியன்|మిలియన్|ล้าน|triệu|juta|jt|միլիոն\w*|მილიონ\w*|სმ|million\w*|milljón\w*"
         r"|сая|[mf]iliwn|milliún|milioi|milyun|milliun\w*|သန်း|លាន|ሚሊዮን|ಮಿಲಿಯನ್|ದಶಲಕ್ಷ|ദശലക്ഷം|മില്യൺ|മില്യണ്\w*"
         r"|મિલિયન|ਮਿਲੀਅਨ|दशलक्ष",
@@ -50,10 +50,10 @@ _MAGNITUDES = (
         r"|બિલિયન|અબજ|ਬਿਲੀਅਨ|ਅਰਬ|अब्ज",
     ),
     ((9, 0), r"gigaton\w*|b|б|md|mia|g|mmd"),
-    ((9, 12), r"billions?|bili?jun\w*|biljun\w*"),
+    ((9, 12), r"billions?|billon|bili?jun\w*|biljun\w*"),
     (
         (12,),
-        r"bill[ij]?ón|billones|billion(?:en|er)|biljo\w+|bilión\w*|billió\w*|bilion\w*|bilyon\w*",
+        r"bill[ij]?(?:ó|o\u0301)n|billones|billion(?:en|er)|biljo\w+|bilión\w*|billió\w*|bilion\w*|bilyon\w*",
     ),
     (
         (12,),
@@ -68,11 +68,12 @@ _MAGNITUDES = (
 _JOINED = "\u0e00-\u0e7f\u1000-\u109f\u1780-\u17ff\u3005-\u9fff\uac00-\ud7a3"
 _LETTER = r"[^\W\d_]"
 # Text between a number and its magnitude word: 15-ти миллионов, 200多万.
-_BLANK = r"(?:-?[а-я]{1,2} | de (?=mi[il]))?[ \u00a0\u202f-]?"
+_BLANK = r"(?:-?(?:[а-я]{1,2}|ti) | de (?=mi[il]))?[ \u00a0\u202f-]?"
 
 # Endings of words for people, such as millionaire, which are no magnitudes.
 _PEOPLE = (
-    rf"(?!{_LETTER}{{0,20}}(?:naire|nair|n[äæ]r|ard[äæ]r|нер|рдер|nari|naio|yarder|yoner|nää|döör))"
+    rf"(?!{_LETTER}{{0,20}}(?:naire|nair|n[äæ]r|ard[äæáa][rř]|нер|рдер|nari|naio|yarder|yoner|nää"
+    r"|döör))"
 )
 
 
@@ -103,10 +104,10 @@ POWERS = {f"m{i}": powers for i, (powers, _) in enumerate(_MAGNITUDES)}
 # Time of day: 10:30, 10.30, 10h30, 10 Uhr 30; 10 pm, 22 Uhr. The last group is am or pm.
 _HALF = r"(?P<half>[ap]\.? ?m(?![^\W\d_])\.?)"
 _HALF2 = _HALF.replace("half", "half2")
-_HOUR = r" ?(?:h|o.?clock|uhr|часов|год|giờ|時|时|点|點|시|ώρα|klo|óra|น\.)"
+_HOUR = r" ?(?:h|o.?clock|uhr|часов|год|giờ|時|时|点|點|시|ώρα|klo|óra|น\.|ч\.?(?= \d\d мин))"
 CLOCK = expression(
-    rf"(?P<hour>\d\d?)(?:(?:[:：.]|{_HOUR} ?)(?P<minute>[0-5]\d)(?!\d)(?:[:：][0-5]\d(?![\d]))?"
-    rf"(?:[ \u00a0\u202f]?{_HALF})?|[ \u00a0\u202f]?{_HALF2}"
+    rf"(?P<hour>\d\d?)(?:(?:[:：.]|{_HOUR} ?)(?P<minute>[0-5]\d|\d(?= ?[分분]))(?!\d)"
+    rf"(?:[:：][0-5]\d(?![\d]))?(?:[ \u00a0\u202f]?{_HALF})?|[ \u00a0\u202f]?{_HALF2}"
     rf"|{_HOUR}(?:(?<=[{_JOINED}])|(?![^\W\d_])))",
     re.IGNORECASE | re.ASCII,
 )
@@ -118,9 +119,25 @@ FRACTIONS = {
 }
 # Signs, and first two letters of words, behind a number that may change its value. A word of one
 # letter must be followed by a non-letter.
-MARKS = frozenset("个：:十百千万萬億亿兆십백천만억조多余餘割時时点點시") | FRACTIONS.keys()
+MARKS = frozenset("个：:十百千万萬億亿兆십백천만억조多余餘割成時时点點시") | FRACTIONS.keys()
 FOLLOWING = {word[:2] for _, words in _MAGNITUDES for word in words.split("|")}
-FOLLOWING |= {"أل", "ال", "h", "o'", "o’", "uh", "ча", "го", "gi", "ώρ", "kl", "น.", "am", "pm"}
+FOLLOWING |= {
+    "أل",
+    "ال",
+    "h",
+    "o'",
+    "o’",
+    "uh",
+    "ча",
+    "го",
+    "gi",
+    "ώρ",
+    "kl",
+    "น.",
+    "ч.",
+    "am",
+    "pm",
+}
 FOLLOWING |= {"de", "ór", "a", "p", "ти", "х", "ми", "го"}
 # Words for am and pm before the hour.
 BEFORE_NOON = "오전", "午前", "上午", "早上", "凌晨", "새벽"
@@ -129,6 +146,20 @@ AFTER_NOON = "오후", "午後", "下午", "晚上", "저녁", "傍晚"
 # Words for half an hour before the hour: halb 8 is 7:30; half 8 is 8:30 in English.
 HALF_BEFORE = expression(
     r"(?<!\w)(?:halb|(half)|halv|hálf|puoli|fél|půl|pol|pola|wpół do|pool|в пол|в половине) \Z",
+    re.IGNORECASE,
+)
+
+# Half of a unit behind a number: 7 and a half, 7 millones y medio, 2年半.
+_HALVES = (
+    r"half|halb\w*|halv\w*|halve|media|medio|meia|meio|demie?|mezz[oa]|půl|pol[au]?|polov\w+|pół"
+    r"|полов\w+|пол|μισ[όήά]|puoli|jumătate|mig|mitja"
+)
+HALF_BEHIND = expression(
+    rf"(?:[ \u00a0](?:and|und|y|e|et|a|i|og|och|en|и|і|та|με|și|ja) "
+    rf"(?:an? |un[ae]? |ein\w{{0,2}} |een |en )?(?:{_HALVES})|[ -](?:buçuk|yarım|yarim|دو نیم)"
+    rf"|و ?نیم| ونصف| וחצי)(?![^\W\d_])"
+    r"|(?:[个個]|か|ヶ|ヵ)?(?:年|月|時間|小时|小時|分[钟鐘間]?|日|天|倍|년|시간|개월|배|万|億|亿)?"
+    r" ?[半반]",
     re.IGNORECASE,
 )
 
@@ -158,21 +189,11 @@ MINUS = expression(
     r"|bajo|abaixo|unter|onder|pod|poniżej|sub|sota|alle|alatt|fagypont|null?|nul|nula|nol|zero"
     r"|zéro|ujemn|eksi|reduc|less|decreas|weniger|redu|réd|dimin|сниж|уменьш|sníž|zmniejsz|giảm"
     r"|dưới|âm|di bawah|минус|мінус|ниже|нижче|под|отрицат|πλην|μείον|κάτω|αρνητικ)"
-    r"|マイナス|氷点下|負|负|零下|降|减|減|低|마이너스|감소|영하|음수|מינוס|מתחת|سالب|ناقص|تحت|منفی"
+    r"|マイナス|氷点下|負|负|零下|地下|지하|降|减|減|低|마이너스|감소|영하|음수|מינוס|מתחת|سالب|ناقص|تحت|منفی"
     r"|زیر|माइनस|ऋण|शून्य|মাইনাস|ঋণ|মিনাস|மைனஸ்|எதிர்|ลบ|ต่ำกว่า",
     re.IGNORECASE,
 )
 
-# Units, mostly English, with the factors of their usual conversions, in any power of ten: factors,
-# tab, words in many languages.
-CONVERSIONS = [
-    (words, tuple(factors.split()))
-    for factors, words in (line.split("\t") for line in _table("conversions.tsv"))
-]
-# Kind and English name of a unit, and its words behind a number in many languages.
-UNITS = [
-    (kind, name, words) for kind, name, words in (one.split("\t") for one in _table("units.tsv"))
-]
 # Currencies of signs.
 SIGNS = {"$": "dollar", "€": "euro", "£": "pound", "₽": "rouble", "₹": "rupee"}
 
@@ -203,7 +224,7 @@ MONTHS = {
 }
 # Names of the months in other languages, as they stand beside a day or a year, a month a line.
 FOREIGN_MONTHS: dict[str, set[int]] = {}
-for _number, _names in enumerate(_table("months.tsv"), start=1):
+for _number, _names in enumerate(table("months.tsv"), start=1):
     for _name in _names.split():
         FOREIGN_MONTHS.setdefault(_name, set()).add(_number)
 # A word where one of them may stand. An expression of all names would take longer to compile than

@@ -48,8 +48,8 @@ Value = Decimal | str | tuple[int, int, bool]
 _ZEROS = "٠۰߀०০੦૦୦௦౦೦൦෦๐໐༠၀႐០᠐᥆᧐᪀᪐᭐᮰᱀᱐꘠꣐꤀꧐꧰꩐꯰０"
 _OTHERS = "".join(f"{zero}-{chr(ord(zero) + 9)}" for zero in _ZEROS)
 _FOREIGN = expression(f"[{_OTHERS}]")
-_WIDE = expression(f"[{_OTHERS}]|(?<=[{_OTHERS}0-9])[．：，](?=[{_OTHERS}0-9])")
-_FULL = {"．": ".", "：": ":", "，": ","}
+_WIDE = expression(f"[{_OTHERS}]|(?<=[{_OTHERS}0-9])[．：，・](?=[{_OTHERS}0-9])")
+_FULL = {"．": ".", "：": ":", "，": ",", "・": "."}
 # Number with its separators. An entity (&#8212;) is not a number.
 _TOKEN = expression(
     r"\d(?<!\d\d)(?<!&#\d)(?<!&#x\d)"  # the first digit
@@ -66,10 +66,10 @@ _GROUPED = expression(r"[1-9]\d{0,2}(?:\D\d{3})+|[1-9]\d?(?:\D\d\d)+\D\d{3}", re
 _GROUPING, _DECIMAL = " \u00a0\u202f\u2009'’٬", "٫·"
 
 _UNIT = f"[{''.join(UNIT_POWERS)}]"
-# Digits mixed with units: 3억 5000만; 5千克 is 5 kg.
+# Digits mixed with units: 3억 5000만. In 5千克 and 6兆焦 the unit is a prefix: 5 kg, 6 MJ.
 _MIXED = expression(
     rf"(?:\d[\d,.]{{0,40}}[ \u00a0]?(?:[多余餘]|个(?=[万亿](?!元)))?"
-    rf"(?:{_UNIT}(?!큼))+(?![克米瓦字分])[ \u00a0]?)+"
+    rf"(?:(?![千兆][克米瓦焦赫帕字比]|[百千万]分)(?!만큼){_UNIT})+[ \u00a0]?)+"
     r"(?:(?<![ \u00a0])\d[\d,]*|(?<=[만억조천] )\d[\d,]*)?",
     re.ASCII,
 )
@@ -77,7 +77,8 @@ _ATTACKS = expression(" ?(?:事件|恐怖|袭|襲|事|テロ|同時|테러)")
 _RATE = expression(r"(\d)割(\d)分(?:(\d)厘)?", re.ASCII)
 _CHUNK = expression(rf"(\d[\d,.]{{0,40}})[ \u00a0]?[多余餘个]?({_UNIT}*)", re.ASCII)
 # Endings of a year that is a century: 1800s, Scandinavian 1800-talet, Finnish 1800-luku.
-_CENTURY = expression(r"['’]{0,2}s|-(?:tal|lu[vk]u)")
+_CENTURY = expression(r"['’]{0,2}s|-(?:tal|lu[vk]u)|年代|後|后")
+_HOURS = expression(r" ?(?:hours|hrs|GMT|UTC)\b")
 # Half past an hour, behind the hour.
 _HALF_PAST = expression(r"(?<=[时時点點시]) ?[半반]")
 
@@ -86,6 +87,7 @@ _BEHIND_DIGIT = expression(r"\d[ -]?$")
 _MINUS, _DASHES = "-−‐‑－", "–—"
 # Characters before which a minus counts, and signs behind a number that make it a hyphen.
 _OPENING, _AFTER = " \u00a0\u202f\u3000([{（<>=/*,;:|\"'“„«", ("%", "‰", "°")
+_EITHER = ("+/-", "+/−", "+ / -", "+ / - ")
 _RANGE = f"{_MINUS}{_DASHES}/⁄~〜～至"
 # Text between ten and its exponent.
 _RAISED = ("", "⁻", "^", "^-", "**")
@@ -222,12 +224,14 @@ def _read(text: str, original: str, match: re.Match[str]) -> list[Numeral]:
             break
         powers = [power + new for power in powers for new in POWERS[magnitude.lastgroup]]
         end = magnitude.end()
+    if max(powers) and len(token) == 4 and token.startswith(("19", "20")):
+        powers.append(0)  # "v roce 2024 milion lidí"
     if max(powers) and len(readings) > 1 and readings[0][0].endswith("000"):
         del readings[1:]  # "20.000 millones" is not 20 million
     values = tuple([_value(digits, power + new) for digits, power in readings for new in powers])
     number = Numeral(start, end, values, power=max(powers), digits=token)
     if followed and isinstance(values[0], Decimal):
-        number.more += (values[0] * 10,) if after[0] == "割" else ()
+        number.more += (values[0] * 10,) if after[0] in "割成" else ()
         if after[0] in _FRACTIONS:
             number.values, number.more = (
                 (values[0] + _FRACTIONS[after[0]],),
@@ -327,11 +331,12 @@ def _calendar(text: str, one: Numeral, year: int) -> None:
         return
     hour, minute = divmod(year, 100)
     if one.end - one.start == 4 and hour <= 24 and minute < 60:  # 0500, 1134 GMT
-        one.more += ((hour % 12, minute, 12 <= hour < 24),) + (Decimal(hour),) * (year < 1000)
+        alone = year < 1000 or (not minute and _HOURS.match(text, one.end))
+        one.more += ((hour % 12, minute, 12 <= hour < 24),) + (Decimal(hour),) * bool(alone)
     if 1000 < year <= 2100:
         one.more += (Decimal(minute),) * (minute > 0)
-        if _CENTURY.match(text, one.end):  # "1800s" is a century
-            one.more += (Decimal(hour + 1),)
+        if _CENTURY.match(text, one.end):  # "1800s" is a century, and "2000s" are the 00s
+            one.more += (Decimal(hour + 1), Decimal(minute))
     if text.isascii():
         return
     era = ERAS.get(text[max(0, one.start - 2) : one.start].strip())
@@ -369,6 +374,9 @@ def _sign(text: str, one: Numeral) -> None:
         one.symbol = one.symbol or SYMBOLS[before[-1]]
         mark = before[-2:-1]
     if not mark or mark not in _MINUS + _DASHES:
+        return
+    if text[: one.start].endswith(_EITHER):
+        one.sign = ""
         return
     position = text.rfind(mark, 0, one.start)
     ahead = text[max(0, position - 2) : position]

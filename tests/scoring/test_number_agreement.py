@@ -110,6 +110,23 @@ SAME = [
     ("15 مارس 2020", "March 15, 2020"), ("15 मार्च", "March 15"), ("5 ธันวาคม", "December 5"),
     ("15 tháng 3 năm 2020", "March 15, 2020"), ("2020 m. kovo 15 d.", "15 March 2020"),
     ("十一月四号", "November 4"),
+    # Prefixes and units of East Asia, tenths, times of one digit, periods of ten years, eras.
+    ("10万米", "100k"), ("169.85亿米", "16.985 billion"), ("6200多兆焦", "6,200 MJ"),
+    ("7成", "70%"), ("早上7时3分", "7:03 a.m."), ("5 点 9 分", "05:09"),
+    ("2000年代", "the 00s"), ("00后", "2000's"), ("18 ч. 30 мин.", "6:30 p.m."),
+    ("23（大正12）年", "1923 (Taisho 12)"), ("２９・６", "29.6"), ("地下1层", "layer -1"),
+    # Halves, a word between, torn and rounded numbers, letters of other forms, far words.
+    ("7 millones y medio", "7.5 million"), ("7 a půl milionu", "7.5 million"),
+    ("2年半", "2.5 years"), ("1分半", "1.5 minutes"), ("7 buçuk milyon", "7.5 million"),
+    ("4 slíbené miliardy", "the promised 4 thousand million"), ("42.000 millones", "42,000 euros million"),
+    ("2, 8 mil. Kč", "2.8 million"), ("２．４万亿", "2. 4 trillion"), ("10万", "100, 000"),
+    ("1993.03万", "19.93 million"), ("1 millo\u0301n", "1 million"), ("1 millón", "1 million"), ("10-ti miliard", "10 billion"),
+    ("53 miliardářů", "53 billionaires"), ("1,5 εκατομμυρίου", "1.5 million"),
+    ("7 тысячелетии", "7th millennium"), ("800 тыс.", "800 thou. tonnes"),
+    ("10 horas", "1000 hours"), ("2024 milion", "2024"), ("60亿", "6 billon"),
+    ("+ / - 3%", "+/-3%"), ("229 62 01", "229-6201"),
+    # A year in the place of a day, a time or a name's number is added text.
+    ("7月26日0时", "July 26, 2020"), ("iPhone7", "autumn 2016"),
 ]  # fmt: skip
 OTHER = [
     ("3,5 kg", "35 kg"), ("125", "1250"), ("1.250", "125,000"), ("1.234,56", "12,345.6"),
@@ -147,7 +164,9 @@ OTHER = [
     ("100 Euro", "$100"), ("100 €", "100 dollars"), ("100ドル", "100 yen"), ("100 рублей", "$100"),
     ("5 Liter", "5 gallons"), ("100公里", "100 miles"),
     ("20 Grad Celsius", "20 degrees Fahrenheit"),
-    ("5 Tage", "5 weeks"), ("3 дня", "3 weeks"), ("5 Stunden", "5 minutes"), ("5年", "5 months"),
+    ("21 Hunde", "2100 dogs"), ("iPhone7", "iPhone 8"),
+    ("1993.03万", "19.95 million"), ("2, 8 mil. Kč", "2.9 million"), ("10万米", "1,000k"),
+    ("8成", "70%"), ("7时3分", "7:30"), ("5 Tage", "5 weeks"), ("3 дня", "3 weeks"), ("5 Stunden", "5 minutes"), ("5年", "5 months"),
     ("3 jours", "3 hours"), ("5 kg", "5 g"), ("8.12亿", "81.2 million"), ("4370 mm", "4.37 cm"),
     ("15 مارس 2020", "April 15, 2020"), ("15 मार्च", "April 15"), ("5 ธันวาคม", "March 5"),
     ("15 tháng 3 năm 2020", "April 15, 2020"), ("15 במרץ 2020", "April 15, 2020"),
