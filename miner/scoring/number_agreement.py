@@ -33,6 +33,7 @@ from miner.text.number_words import (
     MINUS,
 )
 from miner.text.numerals import UNUSUAL, Numeral, Value, number_words, numerals, plain_digits
+from miner.text.spelled_numbers import may_spell, spelled
 
 # Digits, or East Asian number signs that may correspond to a digit on the other side.
 _DIGIT = re.compile(r"\d")
@@ -40,6 +41,8 @@ _DIGIT = re.compile(r"\d")
 _LONG = 10
 # Numbers up to this one are often words; digits of a lone number that may be a word.
 _SPELLED, _FEW, _UNKNOWN = 20, 4, 0.5
+# Numbers of a side that are compared in words at most.
+_SPELLED_AT_MOST = 3
 _QUARTERS = (Decimal("0.25"), Decimal("0.5"), Decimal("0.75"))
 _BULLETS = frozenset("-−‐‑–—•*")
 # Maximum characters between a number and a word for its sign.
@@ -88,7 +91,7 @@ def compare(source: str, target: str) -> Agreement:
     """Compare the numbers of two texts."""
     texts = source, target
     if not (_DIGIT.search(source) or _DIGIT.search(target) or any(map(UNUSUAL.search, texts))):
-        other = other_ordinals(source, target)
+        other = other_ordinals(source, target) or _other_spelled(source, target)
         return NOTHING._replace(contradicts=True) if other else NOTHING
     if source > target:  # so that swapping the sides changes nothing
         found = compare(target, source)
@@ -136,6 +139,7 @@ def compare(source: str, target: str) -> Agreement:
         or other_months(source, target)
         or other_ordinals(source, target)
         or other_fraction(source, target)
+        or (not all(count) and _other_spelled(source, target))
     )
     return Agreement(max(shared, 0), (left, right), contradicts, converted)
 
@@ -151,7 +155,7 @@ def same_in_other_digits(source: str, target: str) -> bool:
 def contradict(source: str, target: str) -> bool:
     """Tell whether the numbers of two texts contradict, without a look at those of one side."""
     both = all(
-        _DIGIT.search(text) or may_have_ordinals(text) or UNUSUAL.search(text)
+        _DIGIT.search(text) or may_have_ordinals(text) or UNUSUAL.search(text) or may_spell(text)
         for text in (source, target)
     )
     return both and compare(source, target).contradicts
@@ -169,6 +173,8 @@ def _other_word(side: list[Numeral], text: str, words: str) -> bool:
     no part of an idiom and no unit that converts.
     """
     if not side or len(side[0].parts) > 1 or side[0].digits == "1" or is_time(side[0]):
+        return False
+    if any(number.values for number in spelled(words)):
         return False
     (one,) = side
     share = percent(one, text)
@@ -189,6 +195,65 @@ def _other_word(side: list[Numeral], text: str, words: str) -> bool:
     if len(found) + len(roman) != 1 or ordinals(text):
         return False
     return bool(roman) or not [*conversions([one], text, found, words)]
+
+
+# Words beside which a number is not the other side's: a half, or 15 days for two weeks.
+_SHIFTED = re.compile(r"\b(?:half|quarters?|weeks?|fortnights?|past|dozens?)\b", re.IGNORECASE)
+
+
+def _other_spelled(source: str, target: str) -> bool:
+    """Tell whether both sides have as many numbers, on one in words of any language, that differ.
+
+    "drei Hunde" and "4 dogs" differ; "два с половиной" and "quinze jours" are left open.
+    """
+    words = spelled(source), spelled(target)
+    if not any(words) or any(_SHIFTED.search(text) for text in (source, target)):
+        return False
+    if not all(one.values for side in words for one in side):
+        return False
+    left, right = (_certain(text, side) for text, side in zip((source, target), words, strict=True))
+    if not left or not right or len(left) != len(right) or len(left) > _SPELLED_AT_MOST:
+        return False
+    loose = {value for text in (source, target) for value in _loose(text)}
+    one, other = (
+        [a for a in side if _hours(a).isdisjoint(loose.union(*map(_hours, there)))]
+        for side, there in ((left, right), (right, left))
+    )
+    return bool(one and other) and not [*conversions(one, source, other, target)]
+
+
+def _certain(text: str, words: list[Numeral]) -> list[Numeral]:
+    """Return the numbers of a text in digits and words; none if one is uncertain."""
+    digits = numerals(text) if _DIGIT.search(text) else []
+    english = []
+    if not words:
+        spoken = {match.start() for match in ENGLISH_WORDS.finditer(text)}
+        english = [one for one in number_words(text) if one.start in spoken]
+        english = [one for one in english if not LOOSE_WORDS & {*_pieces(text, one)}]
+    unclear = any(len(one.parts) > 1 or one.power or one.digits in ("0", "1") for one in digits)
+    return [] if unclear else [*digits, *words, *english]
+
+
+def _pieces(text: str, one: Numeral) -> list[str]:
+    return text[one.start : one.end].lower().replace("-", " ").split()
+
+
+def _loose(text: str) -> set[object]:
+    """Return the values of the English words that are numbers of an idiom: one, second, both."""
+    return {
+        value
+        for one in number_words(text)
+        if LOOSE_WORDS & {*_pieces(text, one)}
+        for value in one.values
+    }
+
+
+def _hours(one: Numeral) -> set[object]:
+    """Return the values of a number, with the hours of a time in both clocks."""
+    values: set[object] = {*one.values, *one.more}
+    for value in [value for value in values if isinstance(value, tuple)]:
+        values |= {Decimal(value[0]), Decimal(value[0] + 12)}
+    return values
 
 
 # Days of a week, as 24/7 is not.

@@ -1,0 +1,47 @@
+"""Numbers in words of many languages, and what makes them uncertain."""
+
+import pytest
+
+from miner.scoring.number_agreement import compare, contradict
+from miner.text.spelled_numbers import may_spell, spelled
+
+SAME = [
+    ("drei Hunde", "3 dogs"), ("тридцать пять лет", "35 years"), ("veinte y dos", "twenty-two"),
+    ("三十人", "thirty people"), ("他六点来", "at six"), ("สามคน", "three people"),
+    ("on beş", "15"), ("خمسة وعشرون", "25"), ("עשרים וחמש", "twenty-five"), ("بیست و پنج", "25"),
+    ("drei Millionen", "3 million"), ("zwei Wochen", "14 days"), ("fünf Meilen", "8 km"),
+    ("quinze jours", "two weeks"), ("halb vier", "half past three"), ("drei Uhr", "3 pm"),
+    ("двадцать первое", "21"), ("vingt et un", "21"), ("quatre-vingt-dix", "90"),
+    ("ba mươi", "30"),
+    ("trzydzieści dwa", "32"), ("zwölf Eier", "a dozen eggs"), ("zwei Uhr", "14:00"),
+    ("drei von zwei", "two and three"), ("sei still", "be quiet at 9"), ("zwei oder drei", "4"),
+    ("ten nowy pięć", "5"), ("他三十五岁", "35"), ("tři sta", "300"), ("hat drei", "has three"),
+]  # fmt: skip
+OTHER = [
+    ("drei Hunde", "4 dogs"), ("drei Hunde", "four dogs"), ("тридцать лет", "forty years"),
+    ("三十岁", "40"), ("三十岁", "forty years old"), ("тридцать пять", "36"),
+    ("两个人", "three people"),
+    ("otuz kişi", "40 people"), ("tjugo hundar", "thirty dogs"), ("สามคน", "4 people"),
+    ("trois chiens", "five dogs"), ("siete", "8"), ("dwadzieścia", "thirty"), ("vijftig", "60"),
+    ("خمسة وعشرون", "26"), ("שלושים", "forty"), ("بیست و پنج", "26"), ("kolme", "four"),
+    ("harminc", "40"), ("tiga orang", "four people"), ("bảy ngày", "eight days"),
+    ("drei von zwei", "two of four"), ("hat sechs Romane", "three novels"), ("drei Uhr", "4 pm"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("source", "target"), SAME)
+def test_equal_or_uncertain_numbers_agree(source: str, target: str) -> None:
+    assert not compare(source, target).contradicts
+    assert not compare(target, source).contradicts
+
+
+@pytest.mark.parametrize(("source", "target"), OTHER)
+def test_other_numbers_contradict(source: str, target: str) -> None:
+    assert compare(source, target).contradicts and compare(source, target).share == 0
+    assert contradict(source, target) and contradict(target, source)
+
+
+def test_numbers_beside_parts_of_larger_ones_have_no_value() -> None:
+    assert [one.values for one in spelled("dreißig und drei tausend")] == [()]
+    assert [one.values for one in spelled("tři sta")] == [()]
+    assert not spelled("on six sei") and not may_spell("on the way") and may_spell("drei Tage")
