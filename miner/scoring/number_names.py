@@ -135,8 +135,8 @@ _TORN = (", ", ". ")
 
 def with_halves(side: list[Numeral], text: str) -> list[Numeral]:
     """Add values of a half, a far magnitude word or torn decimals: 7 millones y medio, 2, 8 mil."""
-    numbers = []
-    for place, number in enumerate(side):
+    numbers: list[Numeral] = []
+    for row, number in enumerate(side):
         values = [value for value in number.values if isinstance(value, Decimal)]
         half = HALF_BEHIND.match(text, number.end)
         if half:
@@ -149,10 +149,10 @@ def with_halves(side: list[Numeral], text: str) -> list[Numeral]:
             powers = POWERS[behind.lastgroup] if behind and behind.lastgroup else ()
             if powers and powers[0] >= 3 and 0 not in powers:
                 values += [value.scaleb(power) for value in values for power in powers]
-        last = side[place - 1] if place else None
+        last = side[row - 1] if row else None
         if last and text[last.end : number.start] in _TORN and last.digits.isdecimal():
             if number.power and len(number.digits) < 3:
-                torn = Decimal(f"{last.digits}.{number.digits}") / max(1, Decimal(number.digits))
+                torn = Decimal(f"{last.digits}.{number.digits}") / (Decimal(number.digits) or 1)
                 values += [value * torn for value in values]
             elif number.digits == "000":
                 values.append(Decimal(last.digits) * 1000)
