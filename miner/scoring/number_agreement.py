@@ -172,7 +172,9 @@ def _other_word(side: list[Numeral], text: str, words: str) -> bool:
     ``side``: the number, if ``words`` lack it. They have one number word, English or Roman, that is
     no part of an idiom and no unit that converts.
     """
-    if not side or len(side[0].parts) > 1 or side[0].digits == "1" or is_time(side[0]):
+    if not side or side[0].digits == "1" or is_time(side[0]):
+        return False
+    if len(side[0].parts) > 1 < len(side[0].values):
         return False
     if any(number.values for number in spelled(words)):
         return False

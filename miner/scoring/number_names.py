@@ -129,6 +129,10 @@ def other_fraction(source: str, target: str) -> bool:
 
 # One word between a number and its magnitude: 4 promised thousand million.
 _WORD_BETWEEN = re.compile(r" ?[^\W\d_]{1,16}\.?(?=[ -])| [$€£](?= )")
+_DOZEN = re.compile(
+    r" (?:[dD]utzend|douzaines?|docenas?|dozzine|dúzias?|dozijn|dussin|tuzin\w*|tuct?[ye]?|дюжин\w*"
+    r"|tucat|düzine)(?!\w)| ?(?:打|ダース|다스)"
+)
 # Text between a number and its decimals that were torn apart: 2, 8 million.
 _TORN = (", ", ". ")
 
@@ -138,6 +142,8 @@ def with_halves(side: list[Numeral], text: str) -> list[Numeral]:
     numbers: list[Numeral] = []
     for row, number in enumerate(side):
         values = [value for value in number.values if isinstance(value, Decimal)]
+        if _DOZEN.match(text, number.end):
+            values += [value * 12 for value in values]
         half = HALF_BEHIND.match(text, number.end)
         if half:
             behind = MAGNITUDE.match(text, half.end())
@@ -186,7 +192,8 @@ def replaceable(one: Numeral, text: str, other: Numeral, others: str) -> bool:
 
 def _is_year(number: Numeral, text: str) -> bool:
     return (
-        len(number.digits) == 4
+        number.digits.isdecimal()
+        and len(number.digits) == 4
         and number.digits.startswith(("18", "19", "20"))
         and not number.digits.endswith("00")
         and not (number.symbol or number.power or named_unit(number, text))
@@ -194,5 +201,5 @@ def _is_year(number: Numeral, text: str) -> bool:
 
 
 def _is_day(number: Numeral) -> bool:
-    value = number.values[0]
-    return isinstance(value, Decimal) and 0 <= value <= 31
+    values = [*number.values, *number.more]
+    return all(isinstance(value, Decimal) and 0 <= value <= 31 for value in values)

@@ -69,10 +69,9 @@ def _unit_expression(columns: int, before: str, behind: str, flags: int = 0) -> 
     return expression(rf"[ \u00a0\u202f-]?{before}(?:{units})(?:(?![{behind}])|{joined})", flags)
 
 
-_SURE = _unit_expression(1, "", r"\w²³/^")
-_ANY = _unit_expression(
-    2, f"(?P<prefix>{'|'.join(_PREFIXES)})??", r"²³/^]|[^\W\d_]|[23](?!\d)|[_", re.IGNORECASE
-)
+_PREFIX = f"(?P<prefix>{'|'.join(_PREFIXES)})??"
+_SURE = _unit_expression(1, _PREFIX, r"\w²³/^")
+_ANY = _unit_expression(2, _PREFIX, r"²³/^]|[^\W\d_]|[23](?!\d)|[_", re.IGNORECASE)
 # End of a range, behind its first number: 2-4 acres.
 _RANGE_END = expression(r" ?(?:[-–—~〜～至]|to|bis|a|à|až|do|до|и|and|or|or) ?\d[\d.,]*")
 # Text between the parts of an amount.
@@ -95,11 +94,26 @@ def _end(number: Numeral) -> int:
     return number.start + len(digits) if digits[-1:].isdecimal() else number.end
 
 
+def _matched_unit(match: re.Match[str]) -> Unit:
+    """Return the unit of a match, with the sizes of its prefix."""
+    assert match.lastgroup is not None
+    unit = _UNITS[int(match.lastgroup[1:])]
+    prefix = match["prefix"]
+    step = _PREFIXES.get(prefix, _PREFIXES.get(prefix.lower())) if prefix else None
+    if step:
+        steps = [step]
+        if unit.kind == "data":  # a kilobyte may be of 1,024 bytes
+            steps.append(Decimal(1024) ** (step.adjusted() // 3))
+        sizes = tuple(size * step for size in unit.sizes for step in steps)
+        unit = unit._replace(name=prefix + unit.name, sizes=sizes)
+    return unit
+
+
 def named_unit(number: Numeral, text: str) -> Unit | None:
     """Return the unit that a word or a sign of currency proves, or None."""
     match = _SURE.match(text, _end(number))
     if match and match.lastgroup:
-        return _UNITS[int(match.lastgroup[1:])]
+        return _matched_unit(match)
     return _CURRENCIES.get(SIGNS.get(number.symbol, ""))
 
 
@@ -112,29 +126,26 @@ def _possible_unit(number: Numeral, text: str) -> tuple[Unit | None, int]:
         end = last.end() if match else end
     if match is None or match.lastgroup is None:
         return _CURRENCIES.get(SIGNS.get(number.symbol, "")), number.end
-    unit = _UNITS[int(match.lastgroup[1:])]
-    prefix = match["prefix"]
-    step = _PREFIXES.get(prefix, _PREFIXES.get(prefix.lower())) if prefix else None
-    if step:
-        steps = [step]
-        if unit.kind == "data":  # a kilobyte may be of 1,024 bytes
-            steps.append(Decimal(1024) ** (step.adjusted() // 3))
-        sizes = tuple(size * step for size in unit.sizes for step in steps)
-        unit = unit._replace(name=prefix + unit.name, sizes=sizes)
-    return unit, match.end()
+    return _matched_unit(match), match.end()
 
 
 def other_units(pairs: list[tuple[Numeral, Numeral]], source: str, target: str) -> bool:
     """Tell whether equal numbers are of other units of one kind: 5 miles and 5 km."""
     units = [(named_unit(a, source), named_unit(b, target)) for a, b in pairs]
     for row, (left, right) in enumerate(units):
-        if left and right and left != right and left.kind == right.kind:
+        if left and right and left.kind == right.kind and _differ(left, right):
             # Equal numbers may have been paired in another order.
             value = pairs[row][0].values[0]
             same = [i for i, (a, _) in enumerate(pairs) if a.values[0] == value]
             if left not in [units[i][1] for i in same] or right not in [units[i][0] for i in same]:
                 return True
     return False
+
+
+def _differ(one: Unit, other: Unit) -> bool:
+    if one.kind in ("money", "heat"):
+        return one.name != other.name
+    return set(one.sizes).isdisjoint(other.sizes)
 
 
 def amounts(side: list[Numeral], text: str) -> list[Amount]:

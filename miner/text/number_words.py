@@ -175,6 +175,8 @@ ERAS = {
     "民国": 1911,
 }  # fmt: skip
 
+LETTER_ERAS = {"M": 1867, "T": 1911, "S": 1925, "H": 1988, "R": 2018}
+
 # Months of calendars whose days are others than ours: Iran's, Islam's, the Jews' and Ethiopia's.
 OTHER_MONTH = expression(
     r"(?<!\w)(?:فروردین|اردیبهشت|خرداد|مرداد|شهریور|آبان|بهمن|اسفند|محرم|ربیع"

@@ -29,6 +29,7 @@ from miner.text.number_words import (
     FOLLOWING,
     FRACTIONS,
     HALF_BEFORE,
+    LETTER_ERAS,
     MAGNITUDE,
     MAGNITUDE_BEFORE,
     MARKS,
@@ -339,7 +340,9 @@ def _calendar(text: str, one: Numeral, year: int) -> None:
             one.more += (Decimal(hour + 1), Decimal(minute))
     if text.isascii():
         return
-    era = ERAS.get(text[max(0, one.start - 2) : one.start].strip())
+    before = text[max(0, one.start - 2) : one.start].strip()
+    japanese = before[-1:] in LETTER_ERAS and text[one.end : one.end + 1] == "年"
+    era = LETTER_ERAS[before[-1:]] if japanese else ERAS.get(before)
     years = [year + era] if era else []
     around = max(0, one.start - _AROUND), one.end + _AROUND
     if 2400 <= year <= 2600 and _THAI.search(text, *around):

@@ -44,6 +44,10 @@ _COUNTED = expression(
     r"([二三四五六七八九]?十[一二三四五六七八九]?|[二三四五六七八九两])"
     r"(?=[个個名位岁歳歲天人次只本张張条種匹枚冊杯台階歩秒円元块頭隻軒部寸]|小[时時]|時間|分[钟鐘]|[点點时時](?![一二三四五六七八九十半])|[日月]間|年[前後后間间]"
     r"|週間|か月|个月)"
+    r"|(?<![第治正和成国國一二三四五六七八九十百千万])((?:[二三四五六七八九]十[一二三四五六七八九]?|十[一二三四五六七八九]"
+    r"|[一二三四五六七八九]千?[一二三四五六七八九]?百[一二三四五六七八九零〇]?十?[一二三四五六七八九]?)"
+    r"(?![年月日号號節节一二三四五六七八九十百千万亿億多余餘来數数几幾分]))"
+    r"|(?<![〇零一二三四五六七八九])([〇零一二三四五六七八九]{4}(?=年))"
     rf"|((?:{_THAI_WORD})+)(?=คน|ปี|วัน|ตัว|ชั่วโมง|สัปดาห์|ส่วน|นาที|เดือน|ครั้ง|เล่ม|บาท|คัน|ใบ|ลูก|เมตร|ชิ้น|ขวบ)"
 )
 
@@ -95,7 +99,8 @@ def spelled(text: str) -> list[Numeral]:
             numbers.append(Numeral(group.start, group.end, known, firm=False))
     if not text.isascii():
         for match in _COUNTED.finditer(text):
-            value = Decimal(_thai(match[2])) if match[2] else han(match[1])[0]
+            run = match[1] or match[2] or match[3]
+            value = han(run)[0] if run else Decimal(_thai(match[4]))
             numbers.append(Numeral(*match.span(), (value,) if value > 1 else (), firm=False))
     return numbers
 
