@@ -208,6 +208,8 @@ def _other_spelled(source: str, target: str) -> bool:
 
     "drei Hunde" and "4 dogs" differ; "два с половиной" and "quinze jours" are left open.
     """
+    if not all(_DIGIT.search(text) or may_spell(text) for text in (source, target)):
+        return False
     words = spelled(source), spelled(target)
     if not any(words) or any(_SHIFTED.search(text) for text in (source, target)):
         return False

@@ -39,6 +39,8 @@ _AND_BEFORE = ("و", "ו")
 _THAI_ONES = "หนึ่ง สอง สาม สี่ ห้า หก เจ็ด แปด เก้า"
 _THAI = {word: i for i, word in enumerate(_THAI_ONES.split(), start=1)} | {"เอ็ด": 1, "ยี่": 2}
 _THAI_WORD = "|".join([*_THAI, "สิบ"])
+# Marks beside words, and characters of numbers in scripts without spaces.
+_MARKS, _COUNT = ".,?!-", re.compile("[〇二三四五六七八九十百两สหจปกย]")
 _COUNTED = expression(
     r"(?<![第数數几幾何一二三四五六七八九十百千万])"
     r"([二三四五六七八九]?十[一二三四五六七八九]?|[二三四五六七八九两])"
@@ -64,8 +66,11 @@ class _Group:
 
 def may_spell(text: str) -> bool:
     """Tell fast whether a text may have a number in words, in English or by :func:`spelled`."""
-    return not _KNOWN.isdisjoint(_WORD.findall(text.lower())) or bool(
-        not text.isascii() and _COUNTED.search(text)
+    words = text.lower()
+    for mark in _MARKS:
+        words = words.replace(mark, " ")
+    return not _KNOWN.isdisjoint(words.split()) or (
+        not text.isascii() and _COUNT.search(text) is not None and bool(_COUNTED.search(text))
     )
 
 
@@ -97,7 +102,7 @@ def spelled(text: str) -> list[Numeral]:
             }
             known = () if open_end or len(values) > 1 else tuple(values)
             numbers.append(Numeral(group.start, group.end, known, firm=False))
-    if not text.isascii():
+    if not text.isascii() and _COUNT.search(text):
         for match in _COUNTED.finditer(text):
             run = match[1] or match[2] or match[3]
             value = han(run)[0] if run else Decimal(_thai(match[4]))
