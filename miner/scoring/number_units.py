@@ -59,19 +59,21 @@ _TIMES = [size for unit in _UNITS if unit.kind == "time" for size in unit.sizes]
 _MINUTE, _HOUR = (unit for unit in _UNITS if unit.name in ("minute", "hour"))
 
 
-def _unit_expression(columns: int, before: str, behind: str, flags: int = 0) -> re.Pattern[str]:
-    units = "|".join(
-        f"(?P<u{i}>{'|'.join(filter(None, row[3 : 3 + columns]))})"
-        for i, row in enumerate(_ROWS)
-        if any(row[3 : 3 + columns])
+def _unit_expression(columns: int, behind: str, flags: int = 0) -> re.Pattern[str]:
+    words = {i: "|".join(filter(None, row[3 : 3 + columns])) for i, row in enumerate(_ROWS)}
+    plain = "|".join(f"(?P<u{i}>{each})" for i, each in words.items() if each)
+    metric = "|".join(
+        f"(?P<m{i}>{each})" for i, each in words.items() if each and _ROWS[i][1] in _METRIC
     )
+    units = rf"(?:{plain}|(?P<prefix>{'|'.join(_PREFIXES)})(?:{metric}))"
     joined = rf"(?<=[{SPACELESS}\u3380-\u33df])"
-    return expression(rf"[ \u00a0\u202f-]?{before}(?:{units})(?:(?![{behind}])|{joined})", flags)
+    return expression(rf"[ \u00a0\u202f-]?{units}(?:(?![{behind}])|{joined})", flags)
 
 
-_PREFIX = f"(?P<prefix>{'|'.join(_PREFIXES)})??"
-_SURE = _unit_expression(1, _PREFIX, r"\w²³/^")
-_ANY = _unit_expression(2, _PREFIX, r"²³/^]|[^\W\d_]|[23](?!\d)|[_", re.IGNORECASE)
+# Units that take prefixes.
+_METRIC = ("metre", "gram", "litre", "watt", "watt hour", "hertz", "byte", "pascal", "tonne")
+_SURE = _unit_expression(1, r"\w²³/^")
+_ANY = _unit_expression(2, r"²³/^]|[^\W\d_]|[23](?!\d)|[_", re.IGNORECASE)
 # End of a range, behind its first number: 2-4 acres.
 _RANGE_END = expression(r" ?(?:[-–—~〜～至]|to|bis|a|à|až|do|до|и|and|or|or) ?\d[\d.,]*")
 # Text between the parts of an amount.

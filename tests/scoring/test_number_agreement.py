@@ -128,6 +128,7 @@ SAME = [
     ("10 horas", "1000 hours"), ("2024 milion", "2024"), ("60亿", "6 billon"),
     ("+ / - 3%", "+/-3%"), ("229 62 01", "229-6201"),
     # A year in the place of a day, a time or a name's number is added text.
+    ("15 Minuten", "15 more minutes"), ("18 ans", "18 can drive"), ("5 céntimos", "5 euro cents"),
     ("R2年", "2020"), ("2 Dutzend", "24"), ("2-4 公顷", "5-10 acres"), ("1 mètre 55", "155 cm"),
     ("100 barrels", "16 000 Liter"), ("180 cm", "5 ft 11 in"), ("330 metrů", "1,000 feet"),
     ("7月26日0时", "July 26, 2020"), ("iPhone7", "autumn 2016"),
@@ -169,7 +170,8 @@ OTHER = [
     ("5 Liter", "5 gallons"), ("100公里", "100 miles"),
     ("20 Grad Celsius", "20 degrees Fahrenheit"),
     ("60 mph", "60 km/h"), ("5 MB", "5 GB"), ("10 ml", "10 l"), ("2 μg", "2 mg"),
-    ("5 ha", "5 acres"), ("2019/20", "2019-2021"), ("令和2年5月1日", "May 1, 2021"), ("10 km", "62 miles"),
+    ("5 ha", "5 acres"), ("2019/20", "2019-2021"), ("令和2年5月1日", "May 1, 2021"),
+    ("10 km", "62 miles"),
     ("100 000", "one million"), ("21 Hunde", "2100 dogs"), ("iPhone7", "iPhone 8"),
     ("1993.03万", "19.95 million"), ("2, 8 mil. Kč", "2.9 million"), ("10万米", "1,000k"),
     ("8成", "70%"), ("7时3分", "7:30"), ("5 Tage", "5 weeks"),
