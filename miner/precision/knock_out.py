@@ -78,7 +78,7 @@ def limits(
     counted, each = _counted(knocked, pairs, right, sources)
     best = np.sort(log_odds(counted.score))[::-1]
     number = min(BEST, len(best) // PART)
-    if number < FEWEST:
+    if number < FEWEST or not len(right):
         return np.ones(len(right))
     weight = np.full(len(best), each)
     share = _fitted_share(
@@ -97,7 +97,9 @@ def limits(
     reach = max(FEWEST, len(logit) // RANKS)
     first, last = np.maximum(rank - reach, 0), np.minimum(rank + reach, len(logit) - 1)
     wrong = share * each * (above[last] - above[first]) / np.maximum(last - first, 1)
-    return 1 - np.maximum.accumulate(np.clip(wrong, 0, 1))
+    rising = np.maximum.accumulate(np.clip(wrong, 0, 1))
+    # At the best ranks the law extrapolates from few knock-outs, each for many sources.
+    return 1 - (rising - rising[0])
 
 
 def _counted(

@@ -149,12 +149,19 @@ def test_knock_outs_limit_the_probability_where_decoys_predict_too_little(copies
     alike = np.linspace(-8, 0, number)
     few, enough = (limited(copies, share, alike) for share in (0.05, 1.0))
     for limit in (few, enough):
-        assert ((limit >= 0) & (limit <= 1)).all() and (np.diff(limit) <= 0).all()
+        assert limit[0] == 1 and (limit >= 0).all() and (np.diff(limit) <= 0).all()
     # Most pairs with log-odds of -2 to 0 are matched by knock-outs alone.
     border = slice(round(len(few) * 4 / 12), round(len(few) * 6 / 12))
     assert few[border].mean() < enough[border].mean() - 0.1
     # The limit does not reach pairs far above the knock-outs.
     assert limited(copies, 0.05, alike - 3)[: len(few) // 4].min() > 0.95
+
+
+def test_a_heavy_tail_of_knock_outs_spares_the_best_pairs(copies: SearchResult) -> None:
+    """A few high knock-outs, each for many sources, do not make all pairs unlikely."""
+    number = round(len(copies.pairs) * 0.45)
+    heavy = np.where(np.arange(number) % 10, np.linspace(-8, -4, number), -0.1)
+    assert limited(copies, 0.05, heavy)[: FEWEST_BEST // 2].min() > 0.9
 
 
 def test_few_knock_outs_limit_nothing(copies: SearchResult) -> None:
