@@ -96,7 +96,8 @@ def spelled(text: str) -> list[Numeral]:
     numbers = []
     for group in groups:
         if not group.doubtful:
-            open_end = any(e.match(text, group.end) for e in (MAGNITUDE, _UNIT_BEHIND))
+            part = text[group.start - 1 : group.start] == "-"  # of a word: dece-cinque
+            open_end = part or any(e.match(text, group.end) for e in (MAGNITUDE, _UNIT_BEHIND))
             values = {
                 value for code, words in group.readings.items() for value in _value(code, words)
             }

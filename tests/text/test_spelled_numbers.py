@@ -16,6 +16,7 @@ SAME = [
     ("trzydzieści dwa", "32"), ("zwölf Eier", "a dozen eggs"), ("zwei Uhr", "14:00"),
     ("drei von zwei", "two and three"), ("sei still", "be quiet at 9"), ("zwei oder drei", "4"),
     ("ten nowy pięć", "5"), ("他三十五岁", "35"), ("tři sta", "300"), ("hat drei", "has three"),
+    ("dece-cinque", "fifteen"), ("iki dešimties", "10"), ("kahekümne kolme", "23"),
 ]  # fmt: skip
 OTHER = [
     ("drei Hunde", "4 dogs"), ("drei Hunde", "four dogs"), ("тридцать лет", "forty years"),
