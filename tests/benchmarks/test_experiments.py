@@ -97,7 +97,7 @@ class Dry:
         ("megabatches", 20, 12),
         ("blstm-parts", 20, 4),
         pytest.param("filters", 20, 31, marks=pytest.mark.slow),
-        pytest.param("back-translation", 15, 39, marks=pytest.mark.slow),
+        pytest.param("back-translation", 15, 30, marks=pytest.mark.slow),
         pytest.param("translations", 40, 30, marks=pytest.mark.slow),
     ],
 )
