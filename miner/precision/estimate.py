@@ -5,9 +5,8 @@ be right are added to the others, and go through the same search. Here decoys ar
 target's language from elsewhere (:mod:`miner.precision.decoys`), weighted to resemble the targets
 (:mod:`miner.precision.decoy_weights`). The verifier's function is fitted again to this corpus
 (:mod:`miner.precision.corpus_fit`). A mixture of right and wrong pairs gives P(right) of each pair
-(:mod:`miner.precision.mixture`). Score = P(right) × P(no fault) (:mod:`miner.precision.faults`),
-limited by what sources match without their partner (:mod:`miner.precision.knock_out`). The mean
-score above a threshold is its estimated precision.
+(:mod:`miner.precision.mixture`). Score = P(right) × P(no fault) (:mod:`miner.precision.faults`);
+the mean score above a threshold is its estimated precision.
 """
 
 import math
@@ -23,7 +22,7 @@ from miner.precision import labels as labelling
 from miner.precision.corpus_fit import fit_to_corpus
 from miner.precision.decoys import FEWEST, DecoyPairs
 from miner.precision.knock_out import NEAR_COPIES, near_copies
-from miner.precision.mixture import UNLIKE_LENGTH, USUAL, drawn_spreads, interval
+from miner.precision.mixture import drawn_spreads, interval
 from miner.precision.near_decoys import NearDecoys
 from miner.precision.search_result import SearchResult
 from miner.scoring.language_notes import little_known
@@ -45,8 +44,6 @@ TRANSLATION, TRANSLATIONS = 0.5, 0.01
 ALIKE = 0.02
 # Minimum number of matched decoys: with fewer the estimate is doubtful, and margins have none.
 FEWEST_MATCHED = 20
-# Minimum share of the right pairs, and wrong pairs that only knock-outs foresee, for a note.
-FORESEEN = 0.05
 # Spread of the scores of right pairs with labels (benchmarks/LOG.md).
 LABELLED_SPREAD = 1.9
 # Recall is not estimated if scores find less than the share FOUND of SEVERAL right pairs.
@@ -250,15 +247,7 @@ def calibrate(
     sources = len(result.sides[0].rows)
     most = min(sources, len(result.sides[1].rows))
     rivals = log_odds(result.knocked.score)
-    usual = USUAL if equal >= ALIKE * len(used) else replace(USUAL, unlike=UNLIKE_LENGTH)
-    fitted = refit.scored(log_odds(pairs.score), log_odds(matched.score), weight, law=usual)
-    limit = knock_out.limits(
-        result.knocked,
-        pairs,
-        fitted.mixture.probability(fitted.logit),
-        sources,
-        (matched.score, weight),
-    )
+    fitted = refit.scored(log_odds(pairs.score), log_odds(matched.score), weight)
     wrong_pairs = [(matched, decoys.text)]
     knocked, length_weight = result.knocked.take(slice(0)), weight
     for _ in range(ROUNDS):
@@ -268,7 +257,7 @@ def calibrate(
             break
         knocked, weight = some, np.concatenate([(1 - share) * length_weight, each])
         both = np.concatenate([matched.score, knocked.score])
-        law = knock_out.law(share, usual)
+        law = knock_out.law(share)
         fitted = refit.scored(log_odds(pairs.score), log_odds(both), weight, law=law)
     if len(knocked):
         wrong_pairs.append((knocked, result.target_text))
@@ -289,24 +278,8 @@ def calibrate(
         fitted, score, near, notes = fit.scored, fit.score, fit.near, list(fit.notes)
         refined = fit.refined
     order = np.lexsort((pairs.target_row, pairs.source_row, -score))
-    best, limited = score[order], score[order]
-    if refined is None:
-        limited = np.minimum(best, limit)
-        score[order] = limited
-        if near is not None:
-            near = NearDecoys(np.interp(near.score, best[::-1], limited[::-1]))
-    # Wrong pairs that only knock-outs foresee, among the best of each number.
-    foreseen = np.concatenate([[0.0], np.cumsum(best - limited)])
-    if foreseen[-1] >= max(FORESEEN * limited.sum(), 1):
-        notes.append(
-            f"about {foreseen[-1]:,.0f} likely pairs count as wrong: sources match near-copies as "
-            "well where their partner is hidden"
-        )
-    totals, total = totals - foreseen[-1], max(total - float(foreseen[-1]), 0.0)
-    wrong, q_value = expected_wrong(limited)
-    resample = partial(
-        fitted.histogram.resampled, fitted.mixture, totals[1:], most, foreseen=foreseen
-    )
+    wrong, q_value = expected_wrong(score[order])
+    resample = partial(fitted.histogram.resampled, fitted.mixture, totals[1:], most)
     if labelled is not None and labels is not None:
         note = f"{len(labelled)} of {count_of(len(labels), 'label')} are of pairs that were found"
         if refined is not None:

@@ -42,11 +42,6 @@ RESAMPLES, INSIDE = 100, 0.9
 # others. On splits with gold the differences of wrong pairs were 0.39, between two foreign
 # languages 1.40 (mostly fewer); of missed pairs 0.27 (benchmarks/LOG.md).
 UNLIKE_WRONG, UNLIKE_MISSED = 0.5, 0.5
-# The same for wrong pairs that only knock-outs foresee, and for all where few decoys have the
-# length of the targets (benchmarks/LOG.md).
-UNLIKE_FORESEEN, UNLIKE_LENGTH = 1.0, 1.2
-# Wrong pairs that are expected at least, because decoys tell nothing of less than one.
-MORE_WRONG = 0.5
 # The same for right pairs that were missed or score like chance. If all rows of a side have a
 # partner, so have those whose pair scores like chance: HIDDEN times more right pairs are missed
 # than the law of scores predicts (benchmarks/LOG.md).
@@ -70,8 +65,7 @@ class Law:
     ``start`` is the share of the weight of decoys below the modelled scores; intervals draw it from
     ``starts``, because it is uncertain where poor matches begin to follow one law. ``tilt`` is the
     standard deviation of the tilt, ``intercept`` the mean of the intercept, and ``scale`` the
-    standard deviation of the scale. ``unlike`` is that of the logarithm of the number of wrong
-    pairs, beyond chance.
+    standard deviation of the scale.
     """
 
     start: float = 0.5
@@ -79,7 +73,6 @@ class Law:
     tilt: float = SPREAD[1]
     intercept: float = INTERCEPT
     scale: float = SPREAD[0]
-    unlike: float = UNLIKE_WRONG
 
 
 USUAL = Law()
@@ -236,28 +229,18 @@ class Histogram:
         return Mixture(low, spread, scale, tilt, intercept, float(np.exp(slope)))
 
     def resampled(
-        self,
-        mixture: Mixture,
-        total: np.ndarray,
-        most: float,
-        kept: np.ndarray,
-        foreseen: np.ndarray | None = None,
+        self, mixture: Mixture, total: np.ndarray, most: float, kept: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray]:
         """Bootstrap precision and recall of the ``kept (t,)`` best pairs: two ``(b, t) float64``.
 
         ``total (b,)``: numbers of right pairs, unless the mixture finds more; there are at most
-        ``most``. ``foreseen (m + 1,)``: wrong pairs among the best of each number that the mixture
-        takes for right ones [none]. Sources, decoys and the modelled range are resampled. Given the
-        probabilities, the numbers of wrong and of missed pairs are random, with an uncertain
-        expectation.
+        ``most``. Sources, decoys and the modelled range are resampled. Given the probabilities, the
+        numbers of wrong and of missed pairs are random, with an uncertain expectation.
         """
         generator = np.random.default_rng(SEED)
         precision = np.empty((RESAMPLES, len(kept)))
         recall = np.empty((RESAMPLES, len(kept)))
         seen = np.cumsum(np.concatenate([[0.0], self.pairs[::-1]]))
-        more, all_more = np.zeros(len(kept)), 0.0
-        if foreseen is not None:
-            more, all_more = foreseen[kept.astype(np.int64)], float(foreseen[-1])
         for number in range(RESAMPLES):
             start = generator.uniform(*self.law.starts)
             drawn = generator.poisson(self.pairs), generator.poisson(self.decoys)
@@ -266,15 +249,12 @@ class Histogram:
             right = self.pairs * fitted.probability(self.x)
             sums = np.cumsum(np.concatenate([[0.0], right[::-1]]))
             above = np.interp(kept, seen, sums)
-            unlike = self.law.unlike, UNLIKE_MISSED, UNLIKE_HIDDEN
+            unlike = UNLIKE_WRONG, UNLIKE_MISSED, UNLIKE_HIDDEN
             factors = np.exp(generator.normal(0, unlike))
-            near = factors[0] ** (UNLIKE_FORESEEN / self.law.unlike)
-            expected = MORE_WRONG + factors[0] * np.maximum(kept - above, 0) + near * more
-            wrong = _poisson(number, 0, expected)
+            wrong = _poisson(number, 0, factors[0] * np.maximum(kept - above, 0))
             wrong = np.minimum(wrong, kept)
-            hidden = factors[2] * max(total[number] + all_more - sums[-1], 0)
-            missed = np.maximum(sums[-1] - above - (all_more - more), 0)
-            below = _poisson(number, 1, factors[1] * missed + hidden)
+            hidden = factors[2] * max(total[number] - sums[-1], 0)
+            below = _poisson(number, 1, factors[1] * np.maximum(sums[-1] - above, 0) + hidden)
             below = np.minimum(below, np.maximum(most - (kept - wrong), 0))
             precision[number] = 1 - wrong / np.maximum(kept, 1)
             recall[number] = (kept - wrong) / np.maximum(kept - wrong + below, 1e-9)

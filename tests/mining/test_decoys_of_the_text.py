@@ -10,11 +10,9 @@ from miner.mining.mine import search_indexes
 from miner.precision import knock_out
 from miner.precision.decoys import DecoyPairs
 from miner.precision.estimate import calibrate
-from miner.precision.knock_out import FEWEST as FEWEST_BEST
-from miner.precision.knock_out import MOST, PART, SHARE, limits, weighted
+from miner.precision.knock_out import MOST, SHARE, weighted
 from miner.precision.near_decoys import FEWEST, NearDecoys, near_decoys
 from miner.precision.search_result import SearchResult
-from miner.scoring.logistic import sigmoid
 from miner.scoring.quality import Quality
 
 
@@ -124,45 +122,3 @@ def test_near_copies_lower_the_estimate(copies: SearchResult) -> None:
     without = calibrate(replace(copies, knocked=half))[1]
     alike = replace(knocked, score=np.full(len(knocked), 0.4))
     assert calibrate(replace(copies, knocked=alike))[1].wrong[-1] > without.wrong[-1]
-
-
-def limited(copies: SearchResult, by_decoys: float, knocked_logit: np.ndarray) -> np.ndarray:
-    """Return the limits of pairs with even log-odds, 3 times as many sources, and decoys that
-    predict this share of the poor pairs.
-    """
-    pairs, knocked = copies.pairs, copies.knocked
-    assert knocked is not None
-    logit = np.linspace(4, -8, len(pairs))
-    pairs = replace(pairs, score=sigmoid(logit))
-    right = sigmoid(20 * (logit + 2))
-    rows = pairs.source_row[np.linspace(0, (right > 0.9).sum() - 1, len(knocked_logit)).astype(int)]
-    take = np.zeros(len(knocked_logit), dtype=np.int64)
-    knocked = replace(knocked.take(take), source_row=rows, score=sigmoid(knocked_logit))
-    poor = np.linspace(-8, -2, 300)
-    weight = np.full(300, by_decoys * (logit < -2).sum() / 300)
-    sources = round(float(right.sum() + (right > 0.9).sum()))  # one for each knock-out
-    return limits(knocked, pairs, right, sources, (sigmoid(poor), weight))
-
-
-def test_knock_outs_limit_the_probability_where_decoys_predict_too_little(copies) -> None:
-    number = round(len(copies.pairs) * 0.45)
-    alike = np.linspace(-8, 0, number)
-    few, enough = (limited(copies, share, alike) for share in (0.05, 1.0))
-    for limit in (few, enough):
-        assert limit[0] == 1 and (limit >= 0).all() and (np.diff(limit) <= 0).all()
-    # Most pairs with log-odds of -2 to 0 are matched by knock-outs alone.
-    border = slice(round(len(few) * 4 / 12), round(len(few) * 6 / 12))
-    assert few[border].mean() < enough[border].mean() - 0.1
-    # The limit does not reach pairs far above the knock-outs.
-    assert limited(copies, 0.05, alike - 3)[: len(few) // 4].min() > 0.95
-
-
-def test_a_heavy_tail_of_knock_outs_spares_the_best_pairs(copies: SearchResult) -> None:
-    """A few high knock-outs, each for many sources, do not make all pairs unlikely."""
-    number = round(len(copies.pairs) * 0.45)
-    heavy = np.where(np.arange(number) % 10, np.linspace(-8, -4, number), -0.1)
-    assert limited(copies, 0.05, heavy)[: FEWEST_BEST // 2].min() > 0.9
-
-
-def test_few_knock_outs_limit_nothing(copies: SearchResult) -> None:
-    assert (limited(copies, 0.05, np.full(FEWEST_BEST * PART - 1, -0.1)) == 1).all()

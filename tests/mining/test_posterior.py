@@ -1,7 +1,5 @@
 """Probabilities of being right, on simulated scores with known truth."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -11,8 +9,6 @@ from miner.precision.mixture import (
     HIDDEN,
     RESAMPLES,
     RIGHT_SPREAD,
-    UNLIKE_LENGTH,
-    USUAL,
     Histogram,
     Mixture,
     drawn_spreads,
@@ -117,29 +113,6 @@ def test_probabilities_rise_with_log_odds(seed: int, m: int, n: int) -> None:
     score = mixture.probability(logit)
     assert ((score >= 0) & (score <= 1)).all() and (np.diff(score) >= 0).all()
     assert np.isfinite(mixture.wrong(decoys)).all() and (mixture.wrong(decoys) > 0).all()
-
-
-def test_foreseen_wrong_pairs_lower_the_intervals() -> None:
-    """Wrong pairs that only knock-outs foresee move precision, and are no missed right pairs."""
-    histogram, _, _ = fitted(1, 1000, 0.3)
-    mixture, kept = histogram.fit(), np.array([100.0, 300.0])
-    foreseen = np.concatenate([[0.0], np.cumsum(np.full(1000, 0.1))])
-    before = histogram.resampled(mixture, *NOTHING_MORE, kept)
-    after = histogram.resampled(mixture, *NOTHING_MORE, kept, foreseen=foreseen)
-    fall = before[0].mean(axis=0) - after[0].mean(axis=0)
-    assert (fall > 0.05).all()
-    assert after[1].mean(axis=0) == pytest.approx(before[1].mean(axis=0), abs=0.05)
-    low = [interval(each[0][:, 0])[0] for each in (before, after)]
-    assert low[1] < low[0] - 0.1
-
-
-def test_unlike_decoys_widen_the_intervals() -> None:
-    histogram, _, _ = fitted(1, 1000, 0.3)
-    mixture, kept = histogram.fit(), np.array([1000.0])
-    usual = interval(histogram.resampled(mixture, *NOTHING_MORE, kept)[0][:, 0])
-    histogram.law = replace(USUAL, unlike=UNLIKE_LENGTH)
-    wide = interval(histogram.resampled(mixture, *NOTHING_MORE, kept)[0][:, 0])
-    assert wide[0] < usual[0]
 
 
 def test_a_mixture_keeps_to_a_total() -> None:
