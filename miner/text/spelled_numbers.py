@@ -8,6 +8,7 @@ language is uncertain. In scripts without spaces a number counts only before a c
 import re
 from dataclasses import dataclass
 from decimal import Decimal
+from functools import lru_cache
 
 from miner.expressions import expression
 from miner.text.number_values import han
@@ -64,6 +65,7 @@ class _Group:
     doubtful: bool
 
 
+@lru_cache(maxsize=16)  # a pair is looked at several times
 def may_spell(text: str) -> bool:
     """Tell fast whether a text may have a number in words, in English or by :func:`spelled`."""
     words = text.lower()
