@@ -22,7 +22,7 @@ from miner.precision import labels as labelling
 from miner.precision.corpus_fit import fit_to_corpus
 from miner.precision.decoys import FEWEST, DecoyPairs
 from miner.precision.knock_out import NEAR_COPIES, near_copies
-from miner.precision.mixture import drawn_spreads, interval
+from miner.precision.mixture import UNLIKE_LENGTH, USUAL, drawn_spreads, interval
 from miner.precision.near_decoys import NearDecoys
 from miner.precision.search_result import SearchResult
 from miner.scoring.language_notes import little_known
@@ -247,7 +247,8 @@ def calibrate(
     sources = len(result.sides[0].rows)
     most = min(sources, len(result.sides[1].rows))
     rivals = log_odds(result.knocked.score)
-    fitted = refit.scored(log_odds(pairs.score), log_odds(matched.score), weight)
+    usual = USUAL if equal >= ALIKE * len(used) else replace(USUAL, unlike=UNLIKE_LENGTH)
+    fitted = refit.scored(log_odds(pairs.score), log_odds(matched.score), weight, law=usual)
     wrong_pairs = [(matched, decoys.text)]
     knocked, length_weight = result.knocked.take(slice(0)), weight
     for _ in range(ROUNDS):
@@ -257,7 +258,7 @@ def calibrate(
             break
         knocked, weight = some, np.concatenate([(1 - share) * length_weight, each])
         both = np.concatenate([matched.score, knocked.score])
-        law = knock_out.law(share)
+        law = knock_out.law(share, usual)
         fitted = refit.scored(log_odds(pairs.score), log_odds(both), weight, law=law)
     if len(knocked):
         wrong_pairs.append((knocked, result.target_text))

@@ -66,6 +66,6 @@ def near_copies(pairs: Pairs, likely: np.ndarray) -> np.ndarray:
     return pairs.features[likely, FEATURES.index("lead_min")] < NEAR
 
 
-def law(share: float) -> Law:
+def law(share: float, usual: Law = USUAL) -> Law:
     """Return the law of scores if knock-outs represent a ``share`` of the wrong pairs."""
-    return replace(USUAL, scale=share * SCALE + (1 - share) * USUAL.scale)
+    return replace(usual, scale=share * SCALE + (1 - share) * usual.scale)

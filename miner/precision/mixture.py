@@ -42,6 +42,9 @@ RESAMPLES, INSIDE = 100, 0.9
 # others. On splits with gold the differences of wrong pairs were 0.39, between two foreign
 # languages 1.40 (mostly fewer); of missed pairs 0.27 (benchmarks/LOG.md).
 UNLIKE_WRONG, UNLIKE_MISSED = 0.5, 0.5
+# The same for wrong pairs where few decoys have the length of the targets, and wrong pairs that are
+# expected at least, because decoys tell nothing of less than one (benchmarks/LOG.md).
+UNLIKE_LENGTH, MORE_WRONG = 1.2, 0.5
 # The same for right pairs that were missed or score like chance. If all rows of a side have a
 # partner, so have those whose pair scores like chance: HIDDEN times more right pairs are missed
 # than the law of scores predicts (benchmarks/LOG.md).
@@ -65,7 +68,8 @@ class Law:
     ``start`` is the share of the weight of decoys below the modelled scores; intervals draw it from
     ``starts``, because it is uncertain where poor matches begin to follow one law. ``tilt`` is the
     standard deviation of the tilt, ``intercept`` the mean of the intercept, and ``scale`` the
-    standard deviation of the scale.
+    standard deviation of the scale. ``unlike`` is that of the logarithm of the number of wrong
+    pairs, beyond chance.
     """
 
     start: float = 0.5
@@ -73,6 +77,7 @@ class Law:
     tilt: float = SPREAD[1]
     intercept: float = INTERCEPT
     scale: float = SPREAD[0]
+    unlike: float = UNLIKE_WRONG
 
 
 USUAL = Law()
@@ -249,9 +254,9 @@ class Histogram:
             right = self.pairs * fitted.probability(self.x)
             sums = np.cumsum(np.concatenate([[0.0], right[::-1]]))
             above = np.interp(kept, seen, sums)
-            unlike = UNLIKE_WRONG, UNLIKE_MISSED, UNLIKE_HIDDEN
+            unlike = self.law.unlike, UNLIKE_MISSED, UNLIKE_HIDDEN
             factors = np.exp(generator.normal(0, unlike))
-            wrong = _poisson(number, 0, factors[0] * np.maximum(kept - above, 0))
+            wrong = _poisson(number, 0, MORE_WRONG + factors[0] * np.maximum(kept - above, 0))
             wrong = np.minimum(wrong, kept)
             hidden = factors[2] * max(total[number] - sums[-1], 0)
             below = _poisson(number, 1, factors[1] * np.maximum(sums[-1] - above, 0) + hidden)
