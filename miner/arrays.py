@@ -105,7 +105,7 @@ class Columns:
 
     @classmethod
     def joined(cls, parts: Iterable[Self]) -> Self:
-        """Concatenate the rows of all parts, at least one."""
+        """Concatenate the rows of the parts. There must be one part or more."""
         columns = zip(*(vars(part).values() for part in parts), strict=True)
         return cls(*map(np.concatenate, columns))
 

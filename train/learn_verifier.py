@@ -1,4 +1,4 @@
-"""Verifier, learned without gold from held-out sentences, most of them without a partner.
+"""Training of the verifier on held-out sentences. Most have no partner; no gold is needed.
 
 Sentences without a partner are distractors, as in real mining. Sentences of the training text, one
 side of each pair, are further distractors. Only sentences of the same pair of languages are

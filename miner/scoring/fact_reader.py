@@ -54,7 +54,7 @@ class FactClass(NamedTuple):
 
 
 class Reader:
-    """Reader of the classes of English sentences."""
+    """Finds the classes of facts in English sentences, and the evidence that they give."""
 
     def __init__(self, classes: Sequence[FactClass]):
         self.classes = classes

@@ -62,7 +62,7 @@ DECIDING = (
 
 
 def constants() -> dict[str, Any]:
-    """Return the values of :data:`DECIDING`, which enter the fingerprints of tasks."""
+    """Return the constants that decide who is read and how, for the fingerprints of tasks."""
     return {name: globals()[name] for name in DECIDING}
 
 

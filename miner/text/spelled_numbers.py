@@ -57,7 +57,11 @@ _COUNTED = expression(
 
 @dataclass(slots=True)
 class _Group:
-    """Adjacent number words, with their values by language."""
+    """Number words that stand beside each other, from character ``start`` to ``end`` of a text.
+
+    ``readings`` has, by language code, the value of each word, None for a part of larger numbers.
+    ``doubtful``: each word also has another meaning, so that they prove no number.
+    """
 
     start: int
     end: int
