@@ -73,7 +73,7 @@ def within_range(rows: np.ndarray) -> np.ndarray:
 def distinct(values: np.ndarray) -> np.ndarray:
     """Return the distinct numbers of ``values (n,)``, ascending.
 
-    As np.unique, which imports numpy's masked arrays; a small command does without.
+    Replaces np.unique, which imports numpy's masked arrays and so delays small commands.
     """
     ordered = np.sort(values)
     return ordered[np.concatenate([np.ones(min(len(ordered), 1), bool), np.diff(ordered) != 0])]

@@ -23,7 +23,7 @@ UNKNOWN = -1
 class Sentences:
     """Tokenised sentences: a ragged array of token ids (t,) int32, by offsets (n + 1,) int64.
 
-    ``also`` holds the same sentences in further units, for encoders of several.
+    ``also`` holds the same sentences by further tokenizers, for mixed encoders.
     """
 
     ids: np.ndarray
@@ -35,7 +35,7 @@ class Sentences:
 
     @property
     def views(self) -> "tuple[Sentences, ...]":
-        """Sentences in each of their units, one ragged array each; this array's ids come first."""
+        """Token ids of the sentences by each tokenizer; those of the first one come first."""
         return (replace(self, also=()), *self.also) if self.also else (self,)
 
     def take(self, rows: np.ndarray) -> "Sentences":

@@ -37,9 +37,9 @@ UNSEEN = -1.0
 # one: longer sentences have more to be wrong about.
 HELD, JOINED = 4000, (1, 1, 1, 2, 3, 5)
 # Weights of the evidence of each kind (:func:`miner.scoring.facts.kind_logits`), chosen on the
-# development part of `python -m benchmarks contrast`, and of persons by the labelled text for
-# development, too. The last one is of the logarithm of the length over a usual one: a long sentence
-# is translated more freely.
+# development part of `python -m benchmarks contrast`; those of persons on labelled text as well.
+# The last weight is for the logarithm of length / USUAL_LENGTH, because long sentences are
+# translated more freely.
 EVIDENCE = {
     "negation": (17.5, -6.5, -7.5, -5.5, 14.0),
     "number": (21.0, -2.7, -1.6, -4.0, 3.6),

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from miner.text.corruptions import KINDS, Material, corrupt
 from miner.text.language_codes import ENGLISH
 
-# Corruptions of a translation at most: by rules of English, and words dropped in any language.
+# Maximum corruptions per translation: by rules of English, and by dropped words in any language.
 RULES, WORDS = 2, 2
 # Least words of a sentence that words are dropped from, and how many are dropped.
 ENOUGH_WORDS, DROPPED = 4, (1, 1, 3, 6)

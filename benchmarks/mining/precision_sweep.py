@@ -53,7 +53,8 @@ FULL = (
 )
 # Tolerated difference between target and reached precision.
 TOLERANCE = 0.02
-# A recall that contradicts the right pairs found.
+# Share of the right pairs below which a corpus counts as collapsed; corpora with fewer right pairs
+# are not counted.
 COLLAPSE, SEVERAL = 0.1, 50
 
 Pool = list[tuple[str, str]]

@@ -1,8 +1,8 @@
-"""Compare recipes: P19's crossed with the fast one, starts of the embeddings, all of the papers'.
+"""Compare recipes: steps from P19's to the fast one, initial embeddings, the papers' recipes.
 
-Crossed recipes have equal dimension, vocabulary, passes and dropout. What is left are objective,
-batch, learning rate, start of the embeddings and Adam. Dropout is that of P19's released code,
-single numbers of the embeddings. The recipes of the papers differ in all that the papers differ in.
+The steps keep dimension, vocabulary, number of epochs and dropout, and change objective, batch,
+learning rate, initial embeddings and Adam. Dropout zeroes single components of the embeddings, as
+in P19's released code. The papers' recipes are compared whole.
 """
 
 from collections.abc import Iterator

@@ -1,8 +1,8 @@
-"""Back-translations as P17 (section 5.6) and P18 (section 3) describe them, and their tenths.
+"""Study of back-translations, as in P17 (section 5.6) and P18 (section 3).
 
-The built-in translator writes up to three translations of each German sentence. They are compared
-with the references, told apart from them by classifiers, and counted by paraphrase score. One model
-is trained on each tenth by score.
+The built-in translator writes up to three translations of each German sentence. Statistics compare
+them with the references, classifiers learn to tell both apart, and translations are counted by
+paraphrase score. One model is trained on each tenth of the translations, by score.
 """
 
 from collections import Counter

@@ -84,7 +84,7 @@ def theirs(encode: speed_peers.Encode, source: Path, target: Path, work: Path, t
         *(_nearest(vectors[0], vectors[1]), _nearest(vectors[1], vectors[0])), strict=True
     )
     mean = [values.mean(axis=1) for values in near]
-    # Max retrieval: candidates of both directions, the best pair of each sentence.
+    # Max retrieval: the best pair of each sentence, among the candidates of both directions.
     best = []
     for side in (0, 1):
         ratio = near[side] / ((mean[side][:, None] + mean[1 - side][place[side]]) / 2)

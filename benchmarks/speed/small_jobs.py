@@ -31,8 +31,9 @@ sys.exit(main())
 """
 LANGUAGES = "--source-lang", "de", "--target-lang", "en"
 ROWS = {"score": [200], "filter": [200, 1_199, 10_000, 100_000]}
-# Lines per side, besides the demo and a BUCC-style set, and options; lines of an index.
+# Mined cuts of a corpus: lines per side, and options. The demo and a BUCC-style set are mined, too.
 MINED: dict[int, list[str]] = {8_000: [], 12_000: ["--threads", "1"]}
+# Lines of the index that is searched.
 INDEXED = 50_000
 
 

@@ -31,8 +31,8 @@ def anchors(
 ) -> tuple[np.ndarray, tuple[int, int]]:
     """Find the anchors of two documents: ``(p, 2) int64``, rows that increase on both sides.
 
-    ``source (n, d)`` and ``target (m, d) float32`` are unit rows, or zero rows. The second value
-    has the number of mutual nearest neighbours in the chain, and of all.
+    ``source (n, d)`` and ``target (m, d) float32`` are unit rows, or zero rows. Also returns two
+    numbers: mutual nearest neighbours in the chain of anchors, and all of them.
     """
     sizes = len(source), len(target)
     if sizes[0] * sizes[1] <= ALL:

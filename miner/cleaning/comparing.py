@@ -76,8 +76,9 @@ def ranked(rank: np.ndarray, rows: np.ndarray, words: np.ndarray) -> tuple[np.nd
 def merged(runs: Sequence[np.ndarray]) -> Iterator[tuple[np.ndarray, np.ndarray, list[slice]]]:
     """Merge sorted pairs of all pieces, a part at a time, so that memory stays bounded.
 
-    ``runs`` are arrays of :func:`ranked`. Yields the pairs of a part, best first, the rank of each
-    in the part ``(p,)``, piece by piece, and the slice of each run in the part.
+    ``runs``: arrays of :func:`ranked`, one for each piece. Yields for each part its pairs, best
+    first; the position of each pair among them, in the order of the pieces, ``(p,)``; and the slice
+    of each run that is in the part.
     """
     heads = [0] * len(runs)
     size = max(LEAST, MERGED // max(1, len(runs)))

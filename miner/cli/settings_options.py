@@ -140,8 +140,10 @@ class Own(NamedTuple):
     make: Callable[..., Any] = click.option
 
     def of(self, parameter: inspect.Parameter) -> Decorator:
-        """Return its decorator. The parameter determines the name, and whether it is a flag or
-        repeatable.
+        """Return click's decorator for a parameter.
+
+        The name and the type of the parameter decide the option's name, and whether it is a flag or
+        may be repeated.
         """
         if self.make is click.argument:
             return self.make(parameter.name, **self.more)

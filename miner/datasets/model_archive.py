@@ -73,7 +73,7 @@ def _of_repository(address: str, output: StrPath) -> tuple[Model, str]:
     try:
         files = [f"{HUB_FOLDER}/*"]
         there = hub.snapshot_download(match[1], revision=match[2], allow_patterns=files)
-    except Exception as error:  # the library has its own exceptions, and those of two others
+    except Exception as error:  # huggingface_hub lets exceptions of two other libraries through
         raise DownloadError(f"{address}: cannot be downloaded: {reason(error)}") from None
     folder = Path(there) / HUB_FOLDER
     if not (folder / CONFIG).is_file():

@@ -1,9 +1,9 @@
 """Filters on the words that the two sides share: n-gram overlap, and BLEU of one side against the
 other.
 
-For paraphrases: a high overlap means that little was paraphrased, none that the meaning differs
-(Wieting et al. 2017, section 5.7: upper bounds of 0.6 to 1, lower ones of 0 to 0.3). In two
-languages a high overlap means untranslated text. Case does not count.
+In paraphrases, a high overlap means that little was paraphrased, and no overlap that the meaning
+differs. Wieting et al. 2017 (section 5.7) keep overlaps from 0 to 0.3 up to 0.6 to 1. In two
+languages a high overlap means untranslated text. Case is ignored.
 """
 
 import math

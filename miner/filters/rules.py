@@ -96,7 +96,7 @@ def repeated(texts: Sequence[str]) -> np.ndarray:
     longest = np.zeros(len(lines), dtype=np.int64)
     for period in range(1, min(_PERIOD, len(line) - 1) + 1):
         same = (token[period:] == token[:-period]) & (line[period:] == line[:-period])
-        # A run ends with its line, because `same` is False across lines.
+        # `same` is False across two lines, so every run lies within a line.
         edges = np.flatnonzero(np.diff(same, prepend=False, append=False)).reshape(-1, 2)
         np.maximum.at(longest, line[edges[:, 0]], edges[:, 1] - edges[:, 0])
     return longest / (sizes + _SLACK)

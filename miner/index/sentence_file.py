@@ -30,7 +30,7 @@ class SentenceFile:
         return len(self._offset) - 1
 
     def part(self, start: int, end: int) -> "SentenceFile":
-        """Return the sentences of rows ``start`` to ``end``, exclusive, of the same file."""
+        """Return a view of the rows from ``start`` up to, not including, ``end``."""
         part = copy(self)
         part._offset = self._offset[start : end + 1]
         part.size = int(part._offset[-1] - part._offset[0])

@@ -40,7 +40,7 @@ class PairFilter(BaseFilter):
 
     def filter_batch(self, batch: list[Document]) -> list[bool | tuple[bool, str]]:
         reasons = self.filters.reasons(_pairs(batch, self.target_key))
-        # Without the faulty word, which would make a count for each document.
+        # Datatrove counts documents by reason, so the reason leaves out the faulty word.
         return [reason is None or (False, reason.partition(":")[0]) for reason in reasons]
 
 

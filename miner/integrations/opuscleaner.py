@@ -57,7 +57,7 @@ def install(directory: Path, overwrite: bool) -> list[Path]:
     rules = (f'\n[[filter]]\nname = "{name}"\n' for name in RULES)
     texts["miner_rules.toml"] = _HEAD + "".join(rules)
     paths = {directory / name: text for name, text in texts.items()}
-    for path in reversed([*paths]):  # the rules first, because a user may have changed them
+    for path in reversed([*paths]):  # name the rules first: a user may have edited them
         if path.exists() and not overwrite:
             raise ArtifactError(f"{path}: exists; give --overwrite to replace it")
     directory.mkdir(parents=True, exist_ok=True)

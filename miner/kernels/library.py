@@ -103,7 +103,10 @@ class _Argument:
             self.sizes.append((match[1], int(match[2] or 0)))
 
     def check(self, kernel: Kernel, value: Any, sizes: dict[str, int]) -> str:
-        """Return the type name of a matching array; add the sizes that it defines first."""
+        """Check an array against the declaration; return its type name.
+
+        ``sizes``: lengths of the named dimensions so far, to which new names are added.
+        """
         assert self.kinds is not None
         if not isinstance(value, np.ndarray) or _CODES.get(value.dtype) not in self.kinds:
             kind = value.dtype if isinstance(value, np.ndarray) else type(value).__name__

@@ -217,7 +217,7 @@ def _parted(text: str, word: str = "") -> tuple[str, str, str]:
 
 
 class _Samples:
-    """Tables of rows, whose texts are fetched."""
+    """Samples of rows as tables; the texts of all ``rows`` are read at once."""
 
     def __init__(self, filtered: Filtered, found: Cleaned, rows: set[int], report: Reporter):
         self.found = found

@@ -40,7 +40,7 @@ class Unwanted:
         first: dict[int, tuple[int, str]] = {}
         for line, text in texts_of(self.path):
             form = bare(text)
-            if not form.replace(b" ", b"").isdigit():  # not a score or an id
+            if not form.replace(b" ", b"").isdigit():  # skip scores and ids
                 first.setdefault(key(form), (line, text))
         if not first:
             raise CorpusError(f"{display_name(self.path)}: no sentence to leave out")

@@ -154,9 +154,10 @@ class Listed:
 
     @classmethod
     def of_places(cls, places: np.ndarray, span: tuple[int, int], mean: np.ndarray) -> Listed:
-        """Sort the places of a span of sources by source; rows then count from its start.
+        """Sort :func:`list_places` ``places (l,)`` by source.
 
-        ``places (l,)`` are :func:`list_places`, by target. ``mean`` is of all targets.
+        ``span``: range of the sources; their rows count from its start. ``mean``: neighbourhood
+        means of all targets.
         """
         source = places["source"] - span[0]
         order = np.argsort(source, kind="stable")

@@ -118,9 +118,9 @@ def features(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return features of pairs ``(n, f) float32``, and a mask of pairs with known tokens.
 
-    Digits of equal numbers may differ: 22:00 and 10 pm. Numbers in other units, as 180 °C and
-    350 °F, are measured with the same digits on both sides. ``texts`` are the prepared sides, if
-    they are there already.
+    Numbers that agree do not count as different, although their digits differ: 22:00 and 10 pm. A
+    number in another unit (180 °C and 350 °F) is replaced by the digits of the other side first.
+    ``texts``: both sides tokenised, if the caller has them.
     """
     left, right = texts or (verifier.tokenize_text(source), verifier.tokenize_text(target))
     known = (np.diff(left.offsets) > 0) & (np.diff(right.offsets) > 0)

@@ -50,9 +50,7 @@ class UnitLanguages:
         return self._known[unit, codes]
 
     def check(self, name: str) -> None:
-        """Raise CorpusError if the file ``name`` has units, but none with a source, or with a
-        target.
-        """
+        """Raise CorpusError if no unit of the file ``name`` has a source, or none has a target."""
         there = f"there are: {', '.join(sorted(self._codes))}"
         for side, asked in (("source", self.source), ("target", self.target)):
             if self._met[side] or not self._codes:
@@ -125,7 +123,7 @@ _NO_XML = expression("[^\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 # separate words, the other elements only format them.
 _PLACEHOLDERS = {"ph", "it", "x"}
 _CODE = _PLACEHOLDERS | {"bpt", "ept", "ut", "sub", "note", "prop"}
-# Mark of a placeholder while its text is open; between two words it becomes a space.
+# Stand-in for a placeholder while a segment is read; between two words it becomes a space.
 _PLACE = "\0"
 _JOINING = expression(r"(?<=[^\s\0])\0+(?=[^\s\0])")
 _LINE_END = expression(r"\s*\n\s*")

@@ -235,10 +235,10 @@ class UnitParser(XmlParser):
         super().__init__(text)
 
     def add(self, row: dict[str, str], fault: str | None = None) -> None:
-        """Add the texts of a row. Raises UnreadableError for a ``fault``, unless faults are
+        """Add the texts of a row. Raises UnreadableError for a faulty row, unless faults are
         skipped.
 
-        Without a ``fault``, a bad character in the file is the fault.
+        ``fault`` describes the fault of the row, by default its first bad character, if any.
         """
         self.size = 0
         row |= self.facts
