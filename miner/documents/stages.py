@@ -265,7 +265,7 @@ def neighborhoods(
 
 @dataclass(frozen=True)
 class Neighborhoods:
-    """Results of :func:`neighborhoods` for one side; ``firsts``: first document of each."""
+    """Results of :func:`neighborhoods` for one side; ``firsts``: first document of each task."""
 
     tasks: list[Result]
     firsts: list[int]
