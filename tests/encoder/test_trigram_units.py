@@ -3,11 +3,16 @@
 import numpy as np
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from support.kernel_references import trigrams_reference
 
 from miner.encoder.normaliser import Normaliser
 from miner.encoder.trigram_units import TrigramTokenizer, pack_trigrams
 from tests.support.tokens import lines, lists, texts
+
+
+def trigrams_reference(sentence: str, vocabulary: dict[str, int]) -> list[int]:
+    """Trigram ids of one sentence by :func:`miner.kernels.units.trigrams`."""
+    padded = f" {sentence} "
+    return [vocabulary.get(padded[i : i + 3], -1) for i in range(len(sentence))]
 
 
 @settings(max_examples=300)

@@ -5,11 +5,6 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
-from support.kernel_references import (
-    dropout_mask_reference,
-    mean_rows_reference,
-    scale_both_reference,
-)
 
 from miner.kernels.embed import (
     dropout_mask,
@@ -25,6 +20,36 @@ from miner.parallel import use_loop_threads
 from miner_train import losses
 
 BETA1, BETA2, EPSILON = 0.9, 0.999, 1e-8
+
+
+def mean_rows_reference(table: np.ndarray, ids: np.ndarray, offsets: np.ndarray) -> np.ndarray:
+    """Means by :func:`miner.kernels.pool.mean_rows`."""
+    out = np.zeros((len(offsets) - 1, table.shape[1]), dtype=np.float32)
+    for i in range(len(out)):
+        if offsets[i + 1] > offsets[i]:
+            out[i] = table[ids[offsets[i] : offsets[i + 1]]].mean(axis=0)
+    return out
+
+
+def dropout_mask_reference(places: np.ndarray, dimension: int, seed: int, cut: int) -> np.ndarray:
+    """Factors by :func:`miner.kernels.embed.dropout_mask`, with whole numbers of Python."""
+    blocks, most = -(-dimension // 4), (1 << 64) - 1
+    out = np.zeros((len(places), dimension), dtype=np.float32)
+    for i, place in enumerate(places.tolist()):
+        for j in range(dimension):
+            x = (seed + (place * blocks + j // 4 + 1) * 0x9E3779B97F4A7C15) & most
+            x = (x ^ x >> 30) * 0xBF58476D1CE4E5B9 & most
+            x = (x ^ x >> 27) * 0x94D049BB133111EB & most
+            if ((x ^ x >> 31) >> 16 * (j % 4)) & 0xFFFF >= cut:
+                out[i, j] = 1 / (1 - cut / 65536)
+    return out
+
+
+def scale_both_reference(
+    matrix: np.ndarray, by_row: np.ndarray, by_column: np.ndarray
+) -> np.ndarray:
+    """The matrix after :func:`miner.kernels.embed.scale_both`."""
+    return matrix * (by_row[:, None] + by_column[None, :])
 
 
 def batch(generator, size, sentences, longest=9, shortest=1):

@@ -3,11 +3,27 @@
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
-from support.kernel_references import model1_reference
 from support.tokens import flat
 
 from miner.kernels.model1 import distinct, expectation, maximisation, occurrences, partners
 from miner.parallel import use_loop_threads
+
+
+def model1_reference(
+    left: list[list[int]], right: list[list[int]], size: int, frequency: np.ndarray, iterations: int
+) -> np.ndarray:
+    """Translation table of :mod:`miner.kernels.model1`, dense: ``(size, size) float64``."""
+    table = np.zeros((size, size))
+    for a, b in zip(left, right, strict=True):
+        table[np.ix_(a, b)] = 1.0
+    table /= np.maximum(table.sum(axis=1, keepdims=True), 1)
+    for _ in range(iterations):
+        counts = np.zeros_like(table)
+        for a, b in zip(left, right, strict=True):
+            block = table[np.ix_(a, b)]
+            counts[np.ix_(a, b)] += block / (frequency[b] + block.sum(axis=0))
+        table = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1e-30)
+    return table
 
 
 @given(st.integers(0, 2**32 - 1), st.integers(1, 4), st.integers(1, 3))

@@ -1,10 +1,11 @@
 """Unigram segmentation agrees with its reference; for SentencePiece see test_unigram_pieces."""
 
+from collections.abc import Sequence
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support.kernel_references import segment_reference
 from support.tokens import flat
 
 from miner.encoder.unigram_model import _trie
@@ -14,6 +15,38 @@ from miner.ragged import offsets_of
 # Character numbers: of the space mark and of others; 0 is not a character of a piece.
 MARK, LETTERS = 1, 4
 Text = list[int]
+
+
+def segment_reference(
+    text: Sequence[int],
+    pieces: dict[tuple[int, ...], int],
+    scores: np.ndarray,
+    mark: int,
+    dropped: int,
+) -> list[int]:
+    """Ids of one sentence by :func:`miner.kernels.unigram.segment`, of its characters' numbers."""
+    words: list[list[int]] = []
+    for character in text:
+        if character == mark or not words:
+            words.append([])
+        words[-1].append(character)
+    found, total, longest = [], np.float32(0), max(map(len, pieces))
+    for word in words:
+        best = [total] + [np.float32(-np.inf)] * len(word)
+        last = [(0, 0)] * (len(word) + 1)  # begin and id of the last piece
+        for begin in range(len(word)):
+            for end in range(begin + 1, min(begin + longest, len(word)) + 1):
+                piece = pieces.get(tuple(word[begin:end]))
+                if piece is not None and scores[piece] + best[begin] > best[end]:
+                    best[end], last[end] = scores[piece] + best[begin], (begin, piece)
+            if scores[0] + best[begin] > best[begin + 1]:
+                best[begin + 1], last[begin + 1] = scores[0] + best[begin], (begin, 0)
+        total, own, end = best[-1], [], len(word)
+        while end > 0:
+            end, piece = last[end]
+            own.append(piece)
+        found += [piece for piece in reversed(own) if piece not in (0, dropped)]
+    return found
 
 
 def segmented(

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support.kernel_references import retrieve_reference
 from support.sides import side
 
 from miner.arrays import Room
@@ -17,6 +16,53 @@ from miner.ragged import offsets_of
 
 SIZE = 12
 LISTS = st.lists(st.lists(st.integers(0, SIZE - 1), max_size=6), min_size=1, max_size=20)
+
+
+def retrieve_reference(
+    queries: list[list[int]],
+    base: list[list[int]],
+    lexicon: dict[int, dict[int, float]],
+    parameters: tuple[float, float, int],
+    common: float,
+    width: int,
+) -> list[list[int]]:
+    """Positions that :class:`miner.knn.postings.Postings` retrieves for each query.
+
+    ``parameters`` are the weight of a token itself, the least probability and the budget.
+    """
+    own, probable, budget = parameters
+    holders: dict[int, list[int]] = {}
+    for j, tokens in enumerate(base):
+        for y in sorted(set(tokens)):
+            holders.setdefault(y, []).append(j)
+    most = max(1, common * len(base))
+    holders = {y: found for y, found in holders.items() if len(found) <= most}
+    idf = {y: np.float32(np.log(len(base) / len(found))) for y, found in holders.items()}
+    idf = {y: value for y, value in idf.items() if value}
+    inverse = []
+    for tokens in base:
+        total = sum(float(idf[y]) ** 2 for y in dict.fromkeys(tokens) if y in idf)
+        inverse.append(np.float32(1 / np.sqrt(total)) if total else np.float32(0))
+    result = []
+    for tokens in queries:
+        weight: dict[int, np.float32] = {}
+        for x in dict.fromkeys(tokens):
+            asked = [(x, own)]
+            asked += [(y, p) for y, p in sorted(lexicon.get(x, {}).items()) if p >= probable]
+            for y, share in asked:
+                if y in idf:
+                    weight[y] = np.float32(weight.get(y, np.float32(0)) + np.float32(share))
+        left, score = budget, {}
+        for y in sorted(weight, key=lambda y: (len(holders[y]), y)):
+            left -= len(holders[y])
+            if left < 0:
+                break
+            share = np.float32(np.float32(weight[y] * idf[y]) * idf[y])
+            for j in holders[y]:
+                score[j] = np.float32(score.get(j, np.float32(0)) + share)
+        value = {j: np.float32(total * inverse[j]) for j, total in score.items()}
+        result.append(sorted(value, key=lambda j: (-value[j], j))[:width])
+    return result
 
 
 def ragged(lists: list[list[int]]) -> SideTokens:

@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support.kernel_references import rescore_reference, scan_reference
 from support.sides import (
     ALL,
     EXACT,
@@ -28,6 +27,21 @@ from miner.kernels.exact import rescore, scan
 from miner.knn import knn_search, refine
 from miner.knn.knn_search import nearest_both
 from miner.knn.vector_set import VectorSet
+
+
+def rescore_reference(queries: np.ndarray, base: np.ndarray, rows: np.ndarray) -> np.ndarray:
+    """Similarities by :func:`miner.kernels.exact.rescore`."""
+    out = np.full(rows.shape, -np.inf, dtype=np.float32)
+    for i, j in zip(*np.nonzero(rows >= 0), strict=True):
+        out[i, j] = queries[i].astype(np.float64) @ base[rows[i, j]].astype(np.float64)
+    return out
+
+
+def scan_reference(queries: np.ndarray, base: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
+    """Lists of :func:`miner.kernels.exact.scan` from empty ones."""
+    exact = (queries.astype(np.float64) @ base.astype(np.float64).T).astype(np.float32)
+    row = np.argsort(-exact, axis=1, kind="stable")[:, :k]
+    return np.take_along_axis(exact, row, axis=1), row
 
 
 @QUICK

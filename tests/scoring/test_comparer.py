@@ -4,16 +4,26 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support.kernel_references import aligned_reference, matches_reference, related_reference
+from support.kernel_references import alignments_reference, emissions_reference
 from support.tokens import flat
 
 from miner.encoder.lexicon import Lexicon
 from miner.encoder.part import EncoderPart
 from miner.errors import ArtifactError
 from miner.kernels import library
-from miner.kernels.aligned import BINS, COLUMNS, MOST
+from miner.kernels.aligned import (
+    BINS,
+    COLUMNS,
+    DISTANCE,
+    EVIDENCE,
+    LOWEST,
+    MOST,
+    PER_MATCH,
+    PER_NAT,
+)
 from miner.kernels.aligned import SURPRISE as SURPRISE_COLUMN
-from miner.kernels.hidden_markov import COSINES, EVIDENCES, JUMPS
+from miner.kernels.dots import cosines
+from miner.kernels.hidden_markov import COSINES, EVIDENCES, FLOOR, JUMPS
 from miner.ragged import offsets_of
 from miner.scoring.comparer import (
     ALIGNER,
@@ -29,6 +39,108 @@ from miner.scoring.pair_features import TokenTable
 TOKENS = 14
 # Sizes of a token's vector and of a hidden layer.
 SIZE, HIDDEN = 5, 7
+
+
+def related_reference(
+    source: list[int],
+    target: list[int],
+    table: tuple[np.ndarray, ...],
+    lexicon: Lexicon,
+) -> tuple[np.ndarray, ...]:
+    """Cosines, evidence and translation probabilities of all pairs of tokens, ``(n, m)`` each."""
+    codes, scale, _, frequency = table
+    n, m = len(source), len(target)
+    similar = cosines(codes, scale, np.array(source), np.array(target)).astype(np.float64)
+    forward, backward = np.zeros((n, m)), np.zeros((n, m))
+    for i, j in np.ndindex(n, m):
+        for matrix, one, other in (
+            (forward, source[i], target[j]),
+            (backward, target[j], source[i]),
+        ):
+            found = dict(zip(*(part.tolist() for part in lexicon.translations(one)), strict=True))
+            matrix[i, j] = found.get(other, 0.0)
+    chance = np.maximum(forward / frequency[target], backward / frequency[source][:, None])
+    return similar, np.log1p(chance) / EVIDENCE, forward, backward
+
+
+def matches_reference(
+    source: list[int],
+    target: list[int],
+    partners: np.ndarray,
+    related: tuple[np.ndarray, ...],
+    matching: tuple[tuple[np.ndarray, ...], np.ndarray],
+) -> np.ndarray:
+    """Last numbers of the tokens of one pair by :func:`miner.kernels.aligned.describe`.
+
+    ``partners (n + m,)`` are positions of the counterparts, ``related`` is from
+    :func:`related_reference`.
+    """
+    (emission, jump, unaligned), surprise = matching
+    own = emissions_reference(source, target, related[0].T, related[1].T, emission)  # (m, n)
+    forward, backward = (
+        alignments_reference(table, jump.astype(np.float64), float(unaligned[0]))
+        for table in (own, own.T)
+    )
+    both, n = forward[1] * backward[1].T, len(source)
+    likelihood = np.concatenate([backward[0], forward[0]])
+    best = np.concatenate([both.max(axis=0), both.max(axis=1)])
+    chosen = [both[j, i] for i, j in enumerate(partners[:n])]
+    chosen += [both[j, i] for j, i in enumerate(partners[n:])]
+    columns = np.log(np.stack([likelihood, best + FLOOR, np.array(chosen) + FLOOR], axis=1))
+    bins = ((columns[:, 0] + columns[:, 1] - LOWEST) * PER_MATCH).clip(0, BINS - 1).astype(int)
+    nats = surprise[[*source, *target], bins] / PER_NAT
+    return np.column_stack([columns, nats])
+
+
+def aligned_reference(
+    source: list[int],
+    target: list[int],
+    table: tuple[np.ndarray, ...],
+    related: tuple[np.ndarray, ...],
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Ids, counterparts and first numbers of one pair by :func:`miner.kernels.aligned.describe`."""
+    _, _, weight, frequency = table
+    similar, evidence, forward, backward = related
+    n, m = len(source), len(target)
+    left, right = (np.arange(n) + 0.5) / n, (np.arange(m) + 0.5) / m
+    score = similar + evidence - DISTANCE * np.abs(left[:, None] - right)
+    ids, numbers, partners = [], [], []
+    for own, others, place, there, value, cosine, known, probability in (
+        (source, target, left, right, score, similar, evidence, (forward, backward)),
+        (target, source, right, left, score.T, similar.T, evidence.T, (backward.T, forward.T)),
+    ):
+        partner, back = value.argmax(axis=1), value.argmax(axis=0)
+        partners += partner.tolist()
+        match = [max(cosine[i, partner[i]], known[i, partner[i]]) for i in range(len(own))]
+        for i, token in enumerate(own):
+            j = partner[i]
+            rest = np.delete(value[i], j)
+            gap = value[i, j] - rest.max() if len(rest) else np.inf
+            last = i + 1 == len(own)
+            ids.append([token, others[j], own[i - 1] if i else -1, -1 if last else own[i + 1]])
+            numbers.append(
+                [
+                    cosine[i, j],
+                    known[i, j],
+                    probability[0][i, j],
+                    probability[1][i, j],
+                    token == others[j],
+                    there[j] - place[i],
+                    abs(there[j] - place[i]),
+                    back[j] == i,
+                    min((partner == j).sum() - 1, 3) / 3,
+                    min(gap, 1.0),
+                    0.0 if last else np.clip(partner[i + 1] - j, -3, 3) / 3,
+                    cosine[i].max(),
+                    known[i].max(),
+                    weight[token],
+                    -np.log(frequency[token]) / EVIDENCE,
+                    min(probability[0][i].sum(), 1.0),
+                    match[i - 1] if i else 1.0,
+                    1.0 if last else match[i + 1],
+                ]
+            )
+    return np.array(ids), np.array(partners), np.array(numbers)
 
 
 def knowledge(seed: int, tokens: int = TOKENS) -> TokenTable:
