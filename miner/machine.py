@@ -3,7 +3,6 @@
 import math
 import mmap
 import os
-import time
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
@@ -143,16 +142,3 @@ def peak_memory(process: int | str = "self") -> int:
             if line.startswith("VmHWM:"):
                 return int(line.split()[1]) << 10
     return 0
-
-
-def matrix_peak() -> float:
-    """Measure float32 matrix products on all cores, in about 50 ms: operations per second."""
-    import numpy as np
-
-    matrix = np.ones((1024, 1024), dtype=np.float32)
-    best = 0.0
-    for _ in range(4):
-        begun = time.perf_counter()
-        matrix @ matrix
-        best = max(best, 2 * 1024**3 / (time.perf_counter() - begun))
-    return best

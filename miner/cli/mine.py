@@ -1,6 +1,6 @@
 """``miner mine``: mine pairs from two files of text, in one command."""
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -13,9 +13,6 @@ from miner.encoder.loading import USUAL, Loading
 from miner.knn.settings import SearchSettings
 from miner.scoring.decontaminate_settings import Without
 from miner.tasks.workers import Workers
-
-if TYPE_CHECKING:
-    from miner.index.index import Index
 
 
 @click.command(cls=Command)
@@ -73,15 +70,7 @@ def mine(
     options.check_columns((*texts[0], *texts[1]), reading["format"], reading["column"])
     encoder = load_encoder(model, settings, USUAL if second else loading)
     second_encoder = None if second is None else load_encoder(second, settings, loading)
-    indexes: list[Index] = []
-
-    def done(index: "Index") -> None:
-        say(describe(index, (source, target)[len(indexes)]))
-        indexes.append(index)
-        if len(indexes) == 2:
-            left, right = indexes
-            report.operations = 2.0 * left.distinct * right.distinct * left.dimension
-
+    names = iter((source, target))
     with Progress("sentences") as report:
         mine_texts(
             source,
@@ -98,7 +87,7 @@ def mine(
             workers=workers,
             report=report,
             note=say,
-            done=done,
+            done=lambda index: say(describe(index, next(names))),
             then=lambda mined: output.write(mined, report),
             factory=factory,
             **reading,

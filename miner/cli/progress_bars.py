@@ -24,16 +24,13 @@ class Progress:
     """Progress reporter (:data:`miner.progress.Reporter`) that shows each stage's rate and time
     left.
 
-    unit: of the counts; ``bytes`` are shown with prefixes (kB, MB). operations: multiplications and
-    additions of the whole stage, whose rate is shown beside the peak rate of float32 matrix
-    products on this machine.
+    unit: of the counts; ``bytes`` are shown with prefixes (kB, MB).
     """
 
-    def __init__(self, unit: str = "lines", *, operations: float = 0.0) -> None:
-        self.unit, self.operations = unit, operations
+    def __init__(self, unit: str = "lines") -> None:
+        self.unit = unit
         self.stage: str | None = None
         self.bar: tqdm | None = None
-        self.peak = 0.0
         self.first = 0  # done by an earlier run, so not part of this run's speed
         self.begun = self.told = 0.0
 
@@ -58,7 +55,7 @@ class Progress:
         if stage != self.stage or done < self.first:
             self._begin(stage, done, total, terminal)
         if self.bar is not None:
-            self._draw(done)
+            self.bar.update(done - self.bar.n)
         elif not terminal and time.monotonic() - self.told >= EVERY.get(volume(), math.inf):
             self.told = time.monotonic()
             print(self._line(done, total), file=sys.stderr, flush=True)
@@ -84,19 +81,6 @@ class Progress:
                 unit="B" if self.unit == "bytes" else f" {self.unit}",
                 unit_scale=self.unit == "bytes",
             )
-            if self.operations and not self.peak:
-                from miner.machine import matrix_peak
-
-                self.peak = matrix_peak()
-
-    def _draw(self, done: int) -> None:
-        assert self.bar is not None
-        seconds = self.bar.format_dict["elapsed"]
-        if self.peak and self.bar.total and seconds:
-            rate = self.operations * (done - self.first) / self.bar.total / seconds
-            text = f"{rate / 1e9:.0f} GFLOP/s, {rate / self.peak:.1f} x peak"
-            self.bar.set_postfix_str(text, refresh=False)
-        self.bar.update(done - self.bar.n)
 
     def _line(self, done: int, total: int | None) -> str:
         rate = (done - self.first) / (time.monotonic() - self.begun)

@@ -59,8 +59,7 @@ def search(
     if model is not None and settings.rank != "margin":
         encoder = load_encoder(model, settings, USUAL if second else loading)
     second_encoder = None if second is None else load_encoder(second, settings, loading)
-    operations = 2.0 * indexes[0].distinct * indexes[1].distinct * indexes[0].dimension
-    with Progress("sentences", operations=operations) as report:
+    with Progress("sentences") as report:
         mine(
             *indexes,
             keep=keep_settings,

@@ -21,7 +21,6 @@ from support.sides import (
     units,
 )
 
-from miner import machine
 from miner.errors import ResourceError
 from miner.index import faiss
 from miner.knn import knn_search
@@ -201,7 +200,3 @@ def test_lists_are_as_they_were_when_memory_runs_out(kind, monkeypatch):
     if isinstance(engine, FaissEngine):  # a partial copy of lists
         found = engine.search(source, target, 7, 5)
         assert [array.dtype for array in found] == [np.float32, np.int32]
-
-
-def test_the_speed_of_this_machine() -> None:
-    assert machine.matrix_peak() > 1e8
