@@ -16,7 +16,7 @@ from miner.errors import ArtifactError
 from miner.filters.filter_types import Batch, Context, Scorer
 from miner.filters.scripts import SCRIPTS, scripts_of
 from miner.libraries import library
-from miner.scoring.languages import LanguageEvidence, identifier
+from miner.scoring.language_identifier import LanguageEvidence, identifier
 from miner.text.language_codes import alike, describe, primary
 from miner.text.output import one_line
 

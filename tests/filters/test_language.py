@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from miner.filters import language, registry
 from miner.filters.filter_types import Batch, Context
 from miner.kernels.naive_bayes import naive_bayes
-from miner.scoring.languages import identifier
+from miner.scoring.language_identifier import identifier
 
 FILTERS = {name: registry.FILTERS[name] for name in language.FILTERS if name != "lid"}
 SENTENCES = {

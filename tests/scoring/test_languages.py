@@ -10,17 +10,9 @@ from hypothesis import strategies as st
 from support.near_copies import sentences
 
 from miner.encoder.known_languages import KnownLanguage
+from miner.scoring.language_identifier import Identifier, identifier
 from miner.scoring.language_notes import doubts
-from miner.scoring.languages import (
-    HEAD,
-    SPREAD,
-    Identified,
-    Identifier,
-    identifier,
-    identify,
-    identify_pair,
-    sample,
-)
+from miner.scoring.languages import HEAD, SPREAD, Identified, identify, identify_pair, sample
 from miner.text.language_codes import describe, language_code, language_pair, primary
 
 
