@@ -208,7 +208,7 @@ def tables(record: dict[str, Any], conditions: Callable[..., str]) -> list[str]:
         f"Where nothing is parallel, {sum(row['kept'] for row in nothing)} pairs were kept in",
         f"{len(nothing)} results.",
         "",
-        *{conditions(section) for section in record["sections"].values()},
+        *dict.fromkeys(conditions(section) for section in record["sections"].values()),
     ]
 
 

@@ -44,6 +44,8 @@ TRANSLATION, TRANSLATIONS = 0.5, 0.01
 ALIKE = 0.02
 # Minimum number of matched decoys: with fewer the estimate is doubtful, and margins have none.
 FEWEST_MATCHED = 20
+# Share of wrong pairs among those for which knock-outs may doubt the estimate.
+WRONG = 0.05
 # Spread of the scores of right pairs with labels (benchmarks/LOG.md).
 LABELLED_SPREAD = 1.9
 # Recall is not estimated if scores find less than the share FOUND of SEVERAL right pairs.
@@ -280,7 +282,16 @@ def calibrate(
         refined = fit.refined
     order = np.lexsort((pairs.target_row, pairs.source_row, -score))
     wrong, q_value = expected_wrong(score[order])
-    resample = partial(fitted.histogram.resampled, fitted.mixture, totals[1:], most)
+    foreseen = knock_out.Foreseen.of(result.knocked, pairs, score, sources)
+    usual_kept = int(np.searchsorted(q_value, WRONG, side="right"))
+    near_copied = foreseen.doubtful(usual_kept)
+    resample = partial(
+        fitted.histogram.resampled,
+        fitted.mixture,
+        totals[1:],
+        most,
+        foreseen.drawn if near_copied else None,
+    )
     if labelled is not None and labels is not None:
         note = f"{len(labelled)} of {count_of(len(labels), 'label')} are of pairs that were found"
         if refined is not None:
@@ -299,6 +310,14 @@ def calibrate(
     if len(matched) + len(knocked) < FEWEST_MATCHED:
         doubts += (
             f"only {count_of(len(matched), 'decoy')} found a source; give more (--decoys FILE)",
+        )
+    if near_copied and judged < labelling.FEW:
+        doubts += (
+            f"{foreseen.matched[usual_kept]} likely sources match another target as well where "
+            f"their partner is hidden, and each stands for {foreseen.each:,.0f} without one: up to "
+            f"{min(foreseen.most(usual_kept), usual_kept):,.0f} of the {usual_kept:,} best pairs "
+            f"may be wrong, where {wrong[usual_kept - 1]:,.0f} are estimated; read some (miner "
+            "review)",
         )
     if dropped:
         doubts += (

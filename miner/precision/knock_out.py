@@ -6,7 +6,7 @@ that other sources lack. So the more sources have a partner, the more knock-outs
 decoys (benchmarks/LOG.md).
 """
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -32,6 +32,12 @@ NEAR, NEAR_COPIES, NEAR_SHARE, EACH = 1.0, 0.06, 1.0, 3.0
 SCALE = 0.3
 # Other matches of a likely source that are as good as its partner are second translations.
 TRANSLATION = 0.5
+# Near-copies where few sources have a partner. LIKELY_RIGHT: minimum probability of the pairs whose
+# knock-outs are counted. FEW_PARTNERS: minimum number of sources without a partner per likely pair.
+# DOUBTFUL: share of the pairs kept that may be wrong by knock-outs, from which the estimate is
+# doubtful (benchmarks/LOG.md).
+LIKELY_RIGHT, FEW_PARTNERS, DOUBTFUL = 0.5, 6.0, 0.08
+SEED = 2
 
 
 def weighted(
@@ -54,6 +60,50 @@ def weighted(
         return knocked.take(np.empty(0, dtype=np.int64)), np.empty(0), 0.0
     knocked = knocked.take(certain[knocked.source_row] & (knocked.score < TRANSLATION))
     return knocked, np.full(len(knocked), share * each), share
+
+
+@dataclass(frozen=True, eq=False)
+class Foreseen:
+    """Wrong pairs if all sources without a partner match as knock-outs do.
+
+    ``matched (m + 1,) int64``: number of knock-outs that score like the best 0, 1, … pairs. Each
+    represents ``each`` sources without a partner. Where few sources have a partner, a mixture
+    cannot use so few knock-outs: their number doubts its estimate and widens its intervals. The
+    true number may be far lower, because sources with a partner often have relatives that others
+    lack.
+    """
+
+    matched: np.ndarray
+    each: float
+
+    @classmethod
+    def of(cls, knocked: DecoyPairs, pairs: Pairs, right: np.ndarray, sources: int) -> "Foreseen":
+        """Count the knock-outs of likely pairs; the arguments are those of :func:`weighted`."""
+        likely = np.zeros(len(pairs.source), dtype=bool)
+        likely[pairs.source_row[right >= LIKELY_RIGHT]] = True
+        each = max(sources - float(right.sum()), 0.0) / max(int(likely.sum()), 1)
+        score = np.sort(knocked.score[likely[knocked.source_row]])
+        above = len(score) - np.searchsorted(score, np.sort(pairs.score)[::-1])
+        return cls(np.concatenate([[0], above]), each)
+
+    def most(self, kept: int) -> float:
+        """Return the number of wrong pairs among the ``kept`` best, with one knock-out more, since
+        none among few does not mean none among many.
+        """
+        return (int(self.matched[kept]) + 1) * self.each
+
+    def doubtful(self, kept: int) -> bool:
+        """Return True if they may be many more than a mixture foresees."""
+        return self.each >= FEW_PARTNERS and self.most(kept) >= DOUBTFUL * kept > 0
+
+    def drawn(self, resample: int, kept: np.ndarray) -> np.ndarray:
+        """Draw numbers of wrong pairs ``(t,)`` among the ``kept (t,)`` best: between none and those
+        that knock-outs foresee, whose number is random.
+        """
+        share = np.random.default_rng((SEED, resample)).random()
+        shapes = self.matched[kept.astype(np.int64)] + 1
+        draws = [np.random.default_rng((SEED, resample, 1)).gamma(shape) for shape in shapes]
+        return share * self.each * np.array(draws)
 
 
 def near_copies(pairs: Pairs, likely: np.ndarray) -> np.ndarray:

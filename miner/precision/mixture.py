@@ -13,7 +13,7 @@ fitted at once by penalised likelihood; the penalties only matter where there ar
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -234,13 +234,20 @@ class Histogram:
         return Mixture(low, spread, scale, tilt, intercept, float(np.exp(slope)))
 
     def resampled(
-        self, mixture: Mixture, total: np.ndarray, most: float, kept: np.ndarray
+        self,
+        mixture: Mixture,
+        total: np.ndarray,
+        most: float,
+        near: Callable[[int, np.ndarray], np.ndarray] | None,
+        kept: np.ndarray,
     ) -> tuple[np.ndarray, np.ndarray]:
         """Bootstrap precision and recall of the ``kept (t,)`` best pairs: two ``(b, t) float64``.
 
         ``total (b,)``: numbers of right pairs, unless the mixture finds more; there are at most
-        ``most``. Sources, decoys and the modelled range are resampled. Given the probabilities, the
-        numbers of wrong and of missed pairs are random, with an uncertain expectation.
+        ``most``. ``near`` draws numbers of wrong pairs that decoys do not foresee, for the number
+        of a resample and ``kept``. Sources, decoys and the modelled range are resampled. Given the
+        probabilities, the numbers of wrong and of missed pairs are random, with an uncertain
+        expectation.
         """
         generator = np.random.default_rng(SEED)
         precision = np.empty((RESAMPLES, len(kept)))
@@ -257,6 +264,8 @@ class Histogram:
             unlike = self.law.unlike, UNLIKE_MISSED, UNLIKE_HIDDEN
             factors = np.exp(generator.normal(0, unlike))
             wrong = _poisson(number, 0, MORE_WRONG + factors[0] * np.maximum(kept - above, 0))
+            if near is not None:
+                wrong = np.maximum(wrong, near(number, kept))
             wrong = np.minimum(wrong, kept)
             hidden = factors[2] * max(total[number] - sums[-1], 0)
             below = _poisson(number, 1, factors[1] * np.maximum(sums[-1] - above, 0) + hidden)

@@ -10,7 +10,7 @@ from miner.mining.mine import search_indexes
 from miner.precision import knock_out
 from miner.precision.decoys import DecoyPairs
 from miner.precision.estimate import calibrate
-from miner.precision.knock_out import MOST, SHARE, weighted
+from miner.precision.knock_out import MOST, SHARE, Foreseen, weighted
 from miner.precision.near_decoys import FEWEST, NearDecoys, near_decoys
 from miner.precision.search_result import SearchResult
 from miner.scoring.quality import Quality
@@ -122,3 +122,55 @@ def test_near_copies_lower_the_estimate(copies: SearchResult) -> None:
     without = calibrate(replace(copies, knocked=half))[1]
     alike = replace(knocked, score=np.full(len(knocked), 0.4))
     assert calibrate(replace(copies, knocked=alike))[1].wrong[-1] > without.wrong[-1]
+
+
+def test_knock_outs_that_match_like_kept_pairs_are_counted(copies: SearchResult) -> None:
+    pairs, knocked = copies.pairs, copies.knocked
+    assert knocked is not None
+    right = np.where(np.arange(len(pairs)) % 3, 0.6, 0.4)
+    likely = set(pairs.source_row[right >= 0.5].tolist())
+    foreseen = Foreseen.of(knocked, pairs, right, 1000)
+    assert foreseen.each == pytest.approx((1000 - right.sum()) / len(likely))
+    best = np.sort(pairs.score)[::-1]
+    for kept in (1, 2, len(pairs) // 2, len(pairs)):
+        counted = sum(
+            score >= best[kept - 1] and row in likely
+            for row, score in zip(knocked.source_row.tolist(), knocked.score, strict=True)
+        )
+        assert foreseen.matched[kept] == counted
+        assert foreseen.most(kept) == pytest.approx((counted + 1) * foreseen.each)
+    assert foreseen.matched[0] == 0
+
+
+@pytest.mark.parametrize(
+    ("matched", "each", "doubtful"),
+    [(3, 10.0, True), (0, 10.0, False), (0, 50.0, True), (100, 5.0, False)],
+)
+def test_knock_outs_doubt_an_estimate_where_few_sources_have_a_partner(matched, each, doubtful):
+    foreseen = Foreseen(np.full(501, matched), each)
+    assert foreseen.doubtful(500) is doubtful
+    assert not foreseen.doubtful(0)
+
+
+def test_draws_lie_between_none_and_all_that_knock_outs_foresee() -> None:
+    foreseen = Foreseen(np.arange(101), 10.0)
+    kept = np.array([1.0, 20.0, 100.0])
+    draws = np.array([foreseen.drawn(number, kept) for number in range(500)])
+    assert (draws >= 0).all()
+    np.testing.assert_allclose(draws.mean(axis=0), (kept + 1) * 10 / 2, rtol=0.1)
+    np.testing.assert_array_equal(foreseen.drawn(3, kept)[1:2], foreseen.drawn(3, kept[1:2]))
+
+
+def test_a_doubtful_estimate_says_so_and_has_wider_intervals(copies, monkeypatch) -> None:
+    alike = replace(
+        copies, knocked=replace(copies.knocked, score=np.full(len(copies.knocked), 0.9))
+    )
+    usual = calibrate(alike)[1]
+    assert not any("partner is hidden" in doubt for doubt in usual.doubts)
+    monkeypatch.setattr(knock_out, "FEW_PARTNERS", 0.0)
+    doubted = calibrate(alike)[1]
+    assert any("partner is hidden" in doubt for doubt in doubted.doubts)
+    kept = usual.count(0.5)
+    ((before, _),), ((after, _),) = usual.intervals([kept]), doubted.intervals([kept])
+    assert after[0] < before[0] and after[1] <= before[1]
+    np.testing.assert_array_equal(usual.score, doubted.score)

@@ -15,7 +15,7 @@ from miner.precision.mixture import (
     interval,
 )
 
-NOTHING_MORE = np.zeros(RESAMPLES), np.inf
+NOTHING_MORE = np.zeros(RESAMPLES), np.inf, None
 
 
 def world(
