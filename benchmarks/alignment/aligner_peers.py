@@ -27,7 +27,7 @@ from benchmarks.alignment.alignment_quality import (
 from benchmarks.markdown import table
 from benchmarks.models import peers
 from miner import Encoder
-from miner.alignment.align import align_texts
+from miner.alignment.align_texts import align_texts
 from miner.encoder.sentence_encoder import SentenceEncoder
 from miner.evaluation.alignment import Bead, evaluate
 from miner.knn.settings import SearchSettings

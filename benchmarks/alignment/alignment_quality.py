@@ -21,7 +21,7 @@ from benchmarks.alignment.fit import fit
 from benchmarks.alignment.synthetic_documents import AlignedDocuments, loosened, make_documents
 from benchmarks.markdown import table
 from miner import Encoder
-from miner.alignment.align import align_texts
+from miner.alignment.align_texts import align_texts
 from miner.alignment.beads import WEIGHTS, Beads
 from miner.alignment.ladder import read_ladder
 from miner.encoder.sentence_encoder import SentenceEncoder

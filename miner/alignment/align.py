@@ -10,10 +10,9 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from miner.alignment.aligned import Aligned, Document, DocumentFile, both_sides, is_wrapped
-from miner.alignment.beads import Beads, Weights, decode
-from miner.alignment.fine import likely
-from miner.alignment.lattice import Lattice, LatticeSide
+from miner.alignment.align_texts import align_texts, codes_of, identified
+from miner.alignment.aligned import Aligned, Document, DocumentFile, both_sides
+from miner.alignment.beads import Weights
 from miner.alignment.settings import BeadSettings
 from miner.config_fields import SettingsError
 from miner.encoder.encoder_ref import EncoderRef, lent
@@ -24,28 +23,20 @@ from miner.index.build import identity
 from miner.index.text_files import stamps, text_files
 from miner.knn.settings import SearchSettings
 from miner.mining.keep import Keep
-from miner.mining.mine import load_encoder, own_means
+from miner.mining.means import load_encoder, search_workers
 from miner.option_values import SIDES, Languages
 from miner.progress import Reporter, silent
 from miner.scoring.language_notes import SAMPLE, one_language, unread
 from miner.scoring.language_notes import doubts as language_doubts
-from miner.scoring.languages import Identified, identify, sample
-from miner.scoring.quality import Quality, has_quality
 from miner.scoring.second_reading import Second, SecondReader, opened_second
-from miner.scoring.verifier import verifier_of
 from miner.tasks.run import Call, Run, RunOptions, open_run
 from miner.tasks.task import Job, hints
 from miner.tasks.workers import Workers
-from miner.text.language_codes import language_pair
 from miner.text.rows import spread_rows
 
 # Minimum bytes of text that a task aligns, if there are enough.
 BATCH = 1 << 20
 NEIGHBORS = 4
-# Minimum share of likely pairs in document order, and minimum number of pairs to decide.
-ORDERED, FEWEST = 0.6, 20
-# Characters from which a line is hardly a single sentence.
-LONG = 5000
 
 
 class DocumentSource(Protocol):
@@ -100,7 +91,7 @@ def align(
     if encoder is None:
         encoder = load_encoder("default", settings)
     encoder = as_encoder(encoder)
-    options = RunOptions(work, beside, own_means(workers, settings), report, note)
+    options = RunOptions(work, beside, search_workers(workers, settings), report, note)
     if second is not None and beads.coarse:
         raise SettingsError("a second opinion reads beads of the second stage; leave out --coarse")
     with (
@@ -183,7 +174,7 @@ def _language_doubts(
     documents: Sequence[tuple[Document, Document]], encoder: SentenceEncoder, given: Languages
 ) -> list[str]:
     """Return warnings about the languages of all documents; none for little text."""
-    languages = _identified(_texts(documents), given)
+    languages = identified(_texts(documents), given)
     if not all(language.sure and language.characters for language in languages):
         return []
     known = {} if encoder.model is None else encoder.model.languages
@@ -286,81 +277,3 @@ def _read(
         return documents
     source, target = codes_of([document.texts for document in documents], languages)
     return documents[0].split(source or "en"), documents[1].split(target or "en")
-
-
-def align_texts(
-    texts: tuple[Sequence[str], Sequence[str]],
-    encoders: tuple[SentenceEncoder, SentenceEncoder],
-    settings: SearchSettings,
-    languages: Languages = (None, None),
-    *,
-    coarse: bool = False,
-    weights: Weights | None = None,
-    second: tuple[SentenceEncoder, SentenceEncoder] | None = None,
-    second_pairs: int | None = None,
-) -> tuple[Beads, list[str]]:
-    """Align the sentences of two documents; return the beads, and warnings about them.
-
-    ``second`` are the encoders of both sides for a second opinion, on at most ``second_pairs``
-    beads.
-    """
-    weights = Weights.load() if weights is None else weights
-    sides = [
-        LatticeSide.of(side_texts, encoder)
-        for side_texts, encoder in zip(texts, encoders, strict=True)
-    ]
-    lattice = Lattice.of(sides[0], sides[1], settings)
-    scores = lattice.scores(weights.coarse)
-    doubts = _doubts(texts, lattice)
-    if not coarse and all(texts):
-        if not has_quality(encoders[0]):
-            doubts.append(f"{encoders[0].name} has no quality function: aligned by vectors alone")
-        else:
-            quality = Quality(verifier_of(encoders[0], codes_of(texts, languages)))
-            likely_beads = likely(lattice, scores, texts, quality)
-            scores = likely_beads.scores(weights.fine, len(scores))
-            read = 0
-            if second is not None:
-                scores, read = likely_beads.second(
-                    scores, lattice.band, texts, second, settings, second_pairs
-                )
-            aligned = replace(decode(scores, lattice.band), read=read)
-            return likely_beads.doubted(aligned, lattice.band), doubts
-    return decode(scores, lattice.band), doubts
-
-
-def codes_of(texts: Sequence[Sequence[str]], languages: Languages) -> tuple[str | None, str | None]:
-    """Return the language codes of both sides, identified from a sample unless set."""
-    source, target = _identified(texts, languages)
-    return source.code, target.code
-
-
-def _identified(
-    texts: Sequence[Sequence[str]], languages: Languages
-) -> tuple[Identified, Identified]:
-    source, target = (
-        identify([side_texts[row] for row in sample(len(side_texts))], language)
-        for side_texts, language in zip(texts, language_pair(languages), strict=True)
-    )
-    return source, target
-
-
-def _doubts(texts: Sequence[Sequence[str]], lattice: Lattice) -> list[str]:
-    """Return lines about documents that cannot be aligned well."""
-    if not all(texts):
-        return ["one side has no text; nothing is aligned"]
-    doubts = [
-        f"the lines of the {side} have a fixed width, and are no sentences; give --split"
-        for side, side_texts in zip(SIDES, texts, strict=True)
-        if is_wrapped(side_texts)
-    ]
-    ordered, every = lattice.likely
-    if every >= FEWEST and ordered < ORDERED * every:
-        doubts.append(
-            f"{every - ordered} of {every} likely pairs are not in the order of the documents; an "
-            "alignment cannot follow, 'miner mine' finds them"
-        )
-    longest = max(max(map(len, side_texts)) for side_texts in texts)
-    if longest > LONG:
-        doubts.append(f"a line has {longest:,} characters; give a sentence a line, or --split")
-    return doubts

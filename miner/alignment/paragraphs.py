@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from miner.alignment.align import align_texts
+from miner.alignment.align_texts import align_texts
 from miner.alignment.aligned import sentences
 from miner.alignment.beads import Weights
 from miner.knn.settings import SearchSettings

@@ -90,7 +90,7 @@ def align(
     from miner.alignment.align import align as align_sentences
     from miner.alignment.aligned import LADDER
     from miner.cli.progress_bars import Progress
-    from miner.mining.mine import load_encoder
+    from miner.mining.means import load_encoder
     from miner.reports import alignment_report
 
     if pairs is None:

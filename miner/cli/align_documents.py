@@ -77,7 +77,7 @@ def align_documents(
     """
     from miner.cli.progress_bars import Progress
     from miner.documents.align_documents import align_documents as align
-    from miner.mining.mine import load_encoder
+    from miner.mining.means import load_encoder
 
     sides = sharding.expanded(source), sharding.expanded(target)
     if source == target == "-":

@@ -59,7 +59,7 @@ def mine(
     """
     from miner.cli.index import describe
     from miner.cli.progress_bars import Progress
-    from miner.mining.mine import load_encoder
+    from miner.mining.means import load_encoder
     from miner.mining.mine import mine as mine_texts
 
     texts = expanded(source), expanded(target)

@@ -52,7 +52,7 @@ def plan(
     from miner.cli.progress_bars import Progress
     from miner.machine import thread_count
     from miner.mining.cost import Planner
-    from miner.mining.mine import load_encoder
+    from miner.mining.means import load_encoder
     from miner.text.corpus import CorpusReader
     from miner.text_table import aligned
 

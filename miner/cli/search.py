@@ -50,7 +50,8 @@ def search(
     """
     from miner.cli.progress_bars import Progress
     from miner.index.index import Index
-    from miner.mining.mine import load_encoder, mine
+    from miner.mining.means import load_encoder
+    from miner.mining.mine import mine
 
     inputs = source, target, model
     keep_settings, output = mining_options.checked(keep, output, file, work, without, inputs)

@@ -24,7 +24,8 @@ from miner.index.text_files import stamps
 from miner.knn.settings import SearchSettings
 from miner.mining.choices import languages_of
 from miner.mining.keep import Keep
-from miner.mining.mine import load_encoder, note_languages, own_means
+from miner.mining.means import load_encoder, search_workers
+from miner.mining.mine import note_languages
 from miner.option_values import SIDES
 from miner.precision.estimate import Estimate
 from miner.progress import Reporter, silent
@@ -121,7 +122,7 @@ def align_documents(
     encoder = as_encoder(encoder)
     files = files_of(source), files_of(target)
     paths = [[path for path, _ in side_files] for side_files in files]
-    workers = own_means(workers, settings)
+    workers = search_workers(workers, settings)
     options = RunOptions(work, beside, workers, report, note)
     what = identity(paths, (encoder,), vars(layout), workers.shard_lines)
     if second is not None and (then_sentences is None or then_sentences.coarse):

@@ -7,38 +7,30 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from miner.device import resolve_device
 from miner.encoder.encoder_ref import EncoderRef, lent
 from miner.encoder.foreign_encoder import as_encoder
-from miner.encoder.loading import USUAL, Loading, split_name
-from miner.encoder.open_encoder import open_encoder
+from miner.encoder.loading import split_name
 from miner.encoder.sentence_encoder import SentenceEncoder
-from miner.errors import ArtifactError, DependencyError, MinerError, ResourceError
+from miner.errors import ArtifactError, MinerError
 from miner.index.build import SideText, identity, index_texts
 from miner.index.directory import FLAT
 from miner.index.index import Index
 from miner.index.parts import copy_index
 from miner.index.text_files import stamps
-from miner.knn.engines import search_device
 from miner.knn.settings import SearchSettings
 from miner.mining import pipeline
 from miner.mining.carry import carried, check_carry
 from miner.mining.choices import languages_of, require_one_model, verifier_for
 from miner.mining.decontaminate import opened as opened_files
 from miner.mining.keep import Keep, KeepError
+from miner.mining.means import encoding_device, load_encoder, search_workers
 from miner.mining.result import Mined, conclude
 from miner.option_values import SIDES
 from miner.precision.margins import encoder_of
 from miner.precision.search_result import SearchResult
 from miner.progress import Reporter, silent
 from miner.scoring.decontaminate_settings import NOTHING, Without
-from miner.scoring.language_notes import (
-    SAMPLE,
-    describe_both,
-    doubts,
-    one_language,
-    unread,
-)
+from miner.scoring.language_notes import SAMPLE, describe_both, doubts, one_language, unread
 from miner.scoring.languages import Identified
 from miner.scoring.pairs import Pairs, each_duplicate
 from miner.scoring.second_reading import SecondReader, open_second
@@ -104,14 +96,11 @@ def mine(
     if isinstance(encoder, str | Path):
         encoder = load_encoder(encoder, settings)
     encoder = None if encoder is None else as_encoder(encoder)
-    resolved = own_means(workers, settings)
+    resolved = search_workers(workers, settings)
     if isinstance(source, Index) and isinstance(target, Index):
         require_one_model(source, target)
         indexes, files, stamped = (source, target), None, None
-        job, what = (
-            "searching",
-            {"indexes": [str(side_index.path.absolute()) for side_index in indexes]},
-        )
+        job, what = "searching", {"indexes": [str(side.path.absolute()) for side in indexes]}
     elif isinstance(source, Index) or isinstance(target, Index):
         raise TypeError("source and target must both be indexes, or both be text files")
     else:
@@ -134,7 +123,7 @@ def mine(
     ):
         opened: Sequence[tuple[Index, Result | None]]
         if indexes is not None:
-            opened = [(side_index.verify(), None) for side_index in indexes]
+            opened = [(side.verify(), None) for side in indexes]
         else:
             assert encoder is not None and files is not None
             for fact in encoder.facts():
@@ -226,7 +215,7 @@ def search_indexes(
     languages = languages_of(source, target, settings.languages)
     encoders = () if verifier is None else (verifier.encoder,)
     reader, readers = _reader(second, None, verifier, settings)
-    options = RunOptions(workers=own_means(Workers(), settings), report=report)
+    options = RunOptions(workers=search_workers(Workers(), settings), report=report)
     with lent(*encoders, *readers), open_run(options, "searching", {}) as run:
         return pipeline.mine(
             run,
@@ -238,42 +227,6 @@ def search_indexes(
             given=decoys,
             second=reader,
         )
-
-
-def load_encoder(
-    model: str | Path, settings: SearchSettings, loading: Loading = USUAL
-) -> SentenceEncoder:
-    """Open a model to encode both sides, with the threads and the device of a search."""
-    return open_encoder(model, settings.threads, encoding_device(settings), "source", loading)
-
-
-def encoding_device(settings: SearchSettings) -> str:
-    """Return the device to encode on. The device setting is for the search, and torch may be
-    missing.
-    """
-    if ":" not in settings.device:
-        return "cpu" if settings.device == "cpu" else "auto"
-    try:
-        return resolve_device(settings.device)
-    except (DependencyError, ResourceError):
-        return "cpu"
-
-
-def own_means(workers: Workers, settings: SearchSettings) -> Workers:
-    """Return workers with the memory and the threads of a search, where they set none.
-
-    Workers elsewhere request a GPU if the search does. Raises ResourceError for a missing GPU of
-    this machine.
-    """
-    gpu = settings.device.startswith("cuda")
-    if gpu and workers.here:
-        search_device(settings.device, settings.engine, settings.exact)
-    return replace(
-        workers,
-        gpu=gpu,
-        memory=workers.memory or settings.memory,
-        threads=workers.threads or settings.threads,
-    )
 
 
 def _refuse_other_indexes(work: str | Path | None) -> None:
@@ -348,9 +301,8 @@ def _reader(
         )
     device = encoding_device(settings)
     both = open_second(second, settings.threads, device)
-    return SecondReader((EncoderRef.of(both[0], device), EncoderRef.of(both[1], device)), most), [
-        *both
-    ]
+    models = EncoderRef.of(both[0], device), EncoderRef.of(both[1], device)
+    return SecondReader(models, most), [*both]
 
 
 def _calibrates_margins(

@@ -11,7 +11,7 @@ import numpy as np
 from miner.cleaning import funnel, samples
 from miner.cleaning.config import Step
 from miner.cleaning.decide import Cleaned, FunnelRow
-from miner.cleaning.pipeline import Filtered
+from miner.cleaning.filtered import Filtered
 from miner.cleaning.samples import SampleGroup, StepSummary
 from miner.cleaning.write import namers
 from miner.filters.filter_types import MODEL, Batch

@@ -295,11 +295,8 @@ class Review:
         now = time.strftime("%Y-%m-%dT%H:%M:%S%z")
         self.answers.add(
             *(
-                Answer(
-                    *(question.source, question.target, answer, judge, now, kind),
-                    *(round(question.drawn, 9), question.score),
-                )
-                for question, answer, kind, judge in given
+                Answer(q.source, q.target, answer, judge, now, kind, round(q.drawn, 9), q.score)
+                for q, answer, kind, judge in given
             )
         )
 
@@ -329,8 +326,7 @@ class Review:
 
         An answer that its judge has confirmed is not doubtful.
         """
-        kept, answered = len(self.pairs.score), []
-        doubtful = []
+        kept, answered, doubtful = len(self.pairs.score), [], []
         for key, by_judge in self.answers.standing.items():
             row, votes = self._row.get(key), self.answers.votes(key)
             if row is None or not votes:

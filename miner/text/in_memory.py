@@ -12,7 +12,7 @@ from miner.errors import CorpusError
 from miner.option_values import SIDES
 from miner.text.formats import FORMATS
 from miner.text.patterns import matching
-from miner.text.text_format import BitextRows
+from miner.text.text_format import NamedRows
 
 # Corpus: a file, a pattern of files, several files, or texts.
 Corpus = str | Path | Iterable[Any]
@@ -46,7 +46,7 @@ def given_texts(texts: Iterable[Any], name: str) -> GivenTexts:
     return given_rows(rows, name)
 
 
-def given_rows(rows: BitextRows, name: str) -> GivenTexts:
+def given_rows(rows: NamedRows, name: str) -> GivenTexts:
     """Wrap rows as a bitext."""
     line = FORMATS["jsonl"].line
     # A lone surrogate becomes its JSON escape, and is refused when it is read.

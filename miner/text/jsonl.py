@@ -13,11 +13,11 @@ from miner.json_files import parsed
 from miner.option_values import SIDES
 from miner.text.output import StrPath, open_output
 from miner.text.text_format import (
-    BitextRows,
     Cells,
     Column,
     Columns,
     Languages,
+    NamedRows,
     Parse,
     TextFormat,
     is_blank,
@@ -146,7 +146,7 @@ class Jsonl(TextFormat):
         return texts | {unused(key, texts): cell for key, cell in record.items()}
 
     def write(
-        self, rows: BitextRows, path: StrPath, languages: Languages = (None, None), **how: Any
+        self, rows: NamedRows, path: StrPath, languages: Languages = (None, None), **how: Any
     ) -> None:
         with open_output(path, **how) as file:
             file.writelines(self.line(row) + "\n" for row in rows)

@@ -14,7 +14,7 @@ from miner.option_values import SIDES
 from miner.text.compression import codec
 from miner.text.lines import MOST, display_name, opened
 from miner.text.output import StrPath, open_output
-from miner.text.text_format import BitextRows, Column, Columns, Languages, RawText, Tables, even
+from miner.text.text_format import Column, Columns, Languages, NamedRows, RawText, Tables, even
 
 # Rows written at a time.
 BATCH = 8192
@@ -41,12 +41,12 @@ class Parquet(Tables):
         _refuse_giants(name, file.metadata)
         return file.schema_arrow, lambda names: file.iter_batches(BATCH, columns=names)
 
-    def rows(self, text: RawText, columns: Columns) -> BitextRows:
+    def rows(self, text: RawText, columns: Columns) -> NamedRows:
         for batch in _batches(self, text, columns, every=True):
             yield from batch.to_pylist()
 
     def write(
-        self, rows: BitextRows, path: StrPath, languages: Languages = (None, None), **how: Any
+        self, rows: NamedRows, path: StrPath, languages: Languages = (None, None), **how: Any
     ) -> None:
         """Write a table; the first rows decide the types of columns."""
         pa, pq = (

@@ -28,7 +28,7 @@ class Column(NamedTuple):
 
 Columns = Sequence[Column]
 # Rows of a bitext by name: `source`, `target` and any further cells.
-BitextRows = Iterable[Mapping[str, Any]]
+NamedRows = Iterable[Mapping[str, Any]]
 # Parts of raw records: the lines of a file, or the cells of each column of Parquet.
 Cells = Sequence[Sequence[bytes]]
 # Parser of a raw record: takes its line number and text (of each column in Parquet), returns the
@@ -125,12 +125,12 @@ class TextFormat:
         """Return the cells of a line of a bitext by name; ``header`` are the names of columns."""
         raise NotImplementedError
 
-    def rows(self, text: RawText, columns: Columns) -> BitextRows:
+    def rows(self, text: RawText, columns: Columns) -> NamedRows:
         """Read a bitext whose records are not lines, with all cells by name."""
         raise NotImplementedError
 
     def write(
-        self, rows: BitextRows, path: StrPath, languages: Languages = (None, None), **how: Any
+        self, rows: NamedRows, path: StrPath, languages: Languages = (None, None), **how: Any
     ) -> None:
         """Write rows to a new file; ``how`` goes to :func:`miner.text.output.open_output`."""
         with open_output(path, **how) as file:
@@ -167,7 +167,7 @@ class Units(Tables):
             yield tuple(cell.encode("utf-8", "surrogateescape") for cell in cells)
 
 
-def even(rows: BitextRows) -> Iterator[dict[str, Any]]:
+def even(rows: NamedRows) -> Iterator[dict[str, Any]]:
     """Yield rows with the keys of the first row. Raises CorpusError for a row with other keys."""
     keys: dict[str, None] = {}
     for number, row in enumerate(rows, 1):

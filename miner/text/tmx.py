@@ -13,7 +13,7 @@ from miner.option_values import VERSION
 from miner.text.language_codes import closest, primary
 from miner.text.lines import display_name
 from miner.text.output import StrPath, one_line, open_output
-from miner.text.text_format import BitextRows, Columns, Languages, RawText, Units
+from miner.text.text_format import Columns, Languages, NamedRows, RawText, Units
 from miner.text.xml_parser import UnitParser
 
 # Positions of the source and of the targets among the texts of a unit.
@@ -147,7 +147,7 @@ class Tmx(Units):
         languages.check(display_name(text.origin))
 
     def write(
-        self, rows: BitextRows, path: StrPath, languages: Languages = (None, None), **how: Any
+        self, rows: NamedRows, path: StrPath, languages: Languages = (None, None), **how: Any
     ) -> None:
         """Write units with the texts of both languages; further cells are id and properties."""
         # on demand, because it imports an HTTP client

@@ -9,11 +9,11 @@ from miner.text.compression import packing
 from miner.text.formats import FORMATS, file_format
 from miner.text.language_codes import language_pair
 from miner.text.output import Waiting, all_or_none, one_line, open_output
-from miner.text.text_format import BitextRows
+from miner.text.text_format import NamedRows
 
 
 def write_bitext(
-    rows: BitextRows,
+    rows: NamedRows,
     paths: Sequence[str],
     languages: Languages = (None, None),
     together: Waiting | None = None,

@@ -12,7 +12,7 @@ from support.near_copies import NEAR
 import miner
 from miner import Keep, align
 from miner.alignment import anchors as anchors_module
-from miner.alignment.align import align_texts
+from miner.alignment.align_texts import align_texts
 from miner.alignment.aligned import Aligned, Document, is_wrapped
 from miner.alignment.ladder import read_ladder
 from miner.alignment.settings import BeadSettings

@@ -18,7 +18,8 @@ from miner.cleaning import samples
 from miner.cleaning.config import FilterConfig, Step
 from miner.cleaning.config_file import read_config
 from miner.cleaning.decide import Cleaned
-from miner.cleaning.pipeline import Filtered, filter_text, text_run
+from miner.cleaning.filtered import Filtered
+from miner.cleaning.pipeline import filter_text, text_run
 from miner.cleaning.scorers import broken
 from miner.cleaning.settings import Selection
 from miner.filters.filter_types import Context

@@ -12,7 +12,7 @@ from support.stages import pipeline
 from miner.errors import ResourceError
 from miner.knn.settings import SearchSettings
 from miner.libraries import has_driver
-from miner.mining.mine import own_means
+from miner.mining.means import search_workers
 from miner.mining.search_stages import merge, search
 from miner.tasks.assignment import Assignment
 from miner.tasks.backends import open_backend
@@ -62,7 +62,7 @@ def test_ray_tasks_that_work_on_a_gpu_ask_for_one(monkeypatch, device: str) -> N
 
     ray = SimpleNamespace(is_initialized=lambda: True, remote=lambda **more: lambda call: Remote())
     monkeypatch.setitem(sys.modules, "ray", ray)
-    workers = own_means(Workers("ray", 2), SearchSettings(device=device))
+    workers = search_workers(Workers("ray", 2), SearchSettings(device=device))
     backend = open_backend("ray", 2, Path(), gpu=workers.gpu)
     kinds = {"search": search, "merge": merge}
     tasks = [Task(f"{kind}/0", function, {}) for kind, function in kinds.items()]
@@ -75,8 +75,8 @@ def test_a_gpu_of_this_machine_must_be_there() -> None:
     if has_driver():
         pytest.skip("there is a GPU")
     with pytest.raises(ResourceError, match="--device cuda: no GPU here that torch or FAISS finds"):
-        own_means(Workers("processes", 2), SearchSettings(device="cuda"))
-    assert own_means(Workers("slurm", 2), SearchSettings(device="cuda")).gpu
+        search_workers(Workers("processes", 2), SearchSettings(device="cuda"))
+    assert search_workers(Workers("slurm", 2), SearchSettings(device="cuda")).gpu
 
 
 def test_no_ray_cluster(tmp_path: Path) -> None:
