@@ -206,7 +206,10 @@ def _files(
 def _of_one_text(
     inputs: list[str], kept: list[str], languages: Languages, layout: BitextFormat
 ) -> Languages:
-    """Return the code of a monolingual text for both sides; refuse two codes."""
+    """Return the language of a monolingual text as that of both sides.
+
+    Raises UsageError for options of a second side, and for an output in another format.
+    """
     if len(inputs) + len(kept) > 2 or languages[1] or layout.target_column is not None:
         raise click.UsageError("--mono reads one FILE and has one side; leave out the other's")
     read, written = file_format(inputs[0], layout.format), file_format(kept[0], None)

@@ -28,7 +28,7 @@ from miner.text.language_codes import describe
 
 # File that marks an export; only a directory that has it is replaced.
 MARKER = "modules.json"
-# Folder of a repository of a model hub that holds the whole model.
+# Folder for the whole model in a repository of Hugging Face.
 HUB_FOLDER = "bitext-miner"
 # Types of a table, by their names in the header of a safetensors file.
 DTYPES = {"float32": "F32", "float16": "F16"}

@@ -191,8 +191,8 @@ def open_array(path: Path, shape: tuple[int, ...] | None) -> np.ndarray:
 class FileArrays(Mapping[str, np.ndarray]):
     """Arrays of an .npz file of a model, by name, read when one is first used.
 
-    ``kind`` describes their content in errors, and ``digest`` is the SHA-256 of the file, which
-    caches of what is computed from them are known by. Raises ArtifactError on first use.
+    ``kind``: their content, for messages. ``digest``: SHA-256 of the file, the key of caches of
+    arrays computed from them. Raises ArtifactError on first use.
     """
 
     def __init__(self, path: Path, kind: str, digest: str):

@@ -181,7 +181,7 @@ class Model2VecModel(ForeignEncoder):
 
     def library_vectors(self, sentences: list[str], prompt: str) -> np.ndarray:
         _quiet_tokenizers(self._threads)
-        # Its processes would each start their own threads.
+        # With multiprocessing, every process of the library would start its own threads.
         return self.loaded.encode(sentences, max_length=None, use_multiprocessing=False)
 
 

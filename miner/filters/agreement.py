@@ -43,7 +43,7 @@ _HOST_WORD = re.compile(r"[\w-]+")
 
 # Marks that end a sentence, of all scripts, and characters that may follow them.
 _QUESTIONS, _STOPS = "?？؟\u037e՞፧", ".!…。！．।॥۔։።؛။។៕།༎෴᱾᱿꯫"
-_ARMENIAN_QUESTION = "՞"  # stands in the word that asks, and a full stop at the end
+_ARMENIAN_QUESTION = "՞"  # within the question word; the sentence ends with a full stop
 _BEHIND = " \t\u00a0\u202f\u3000\"'”’“‘»«›‹」』）)]*"
 
 

@@ -33,7 +33,7 @@ class PerSource(Duplicates):
 
 
 class Percentile(Comparison):
-    """Share of the pairs that a pair is as good as or better than, in per cent."""
+    """Percentile rank of a pair: the share of the pairs that are no better, in per cent."""
 
     by = "place"
 

@@ -59,10 +59,10 @@ def number_of_clusters(sizes: tuple[int, int]) -> int:
 
 
 def probes(here: int) -> slice:
-    """Return which of its nearest clusters a sentence of side ``here`` probes.
+    """Return the range of nearest clusters that a sentence of side ``here`` probes.
 
-    Sources probe the cluster that they belong to; targets need not, because every pair is then
-    compared from one side.
+    Sources probe their own cluster as well. Targets leave it out, because the sources have compared
+    the pairs within it.
     """
     return slice(here, PROBES)
 

@@ -165,7 +165,7 @@ class SearchSettings:
 
     @property
     def searched(self) -> int:
-        """Number of neighbours to search: enough for every rank, so that another rank searches
-        nothing.
+        """Number of neighbours to search: enough for each rank, so that a repeated search with
+        another rank reuses the lists.
         """
         return max(self.neighbors, *NEIGHBORS.values())

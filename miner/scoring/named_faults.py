@@ -114,7 +114,7 @@ class FaultNames:
     def _fault(self, pair: tuple[str, str], both: list[tuple[np.ndarray, np.ndarray]]) -> Fault:
         """Name the fault of a pair whose numbers agree.
 
-        ``both``: token surprises ``(n,)`` and token ids of each side.
+        ``both``: surprise ``(n,)`` and ids of the tokens of each side.
         """
         negation = sinking([surprise * self.negates[ids] for surprise, ids in both])
         telling = [surprise * self.telling[ids] for surprise, ids in both]
@@ -124,7 +124,7 @@ class FaultNames:
             usual = usual_counterparts(self.verifier, int(both[side][1][at]))
             if negation or word.endswith(("n't", "n’t")):
                 return Fault("negation", side, word, usual)
-            name = not usual or usual[0] == word  # which stays as it is in the other language
+            name = not usual or usual[0] == word  # a name is spelled alike in both languages
             if not (name and self._spelled(word, pair[1 - side])):
                 return Fault(f'{("missing", "added")[side]}: "{word}"', side, word, usual)
             telling[side][at] = 0

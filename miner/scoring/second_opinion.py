@@ -186,8 +186,9 @@ def of_both(quality: np.ndarray, margin: np.ndarray) -> np.ndarray:
 
 
 def counted(added: np.ndarray, score: np.ndarray) -> np.ndarray:
-    """Return log-odds ``(m,)`` with those of pairs that were not read in place of NaN.
+    """Return the log-odds to add ``(m,)``, with a value for pairs that were not read (NaN).
 
-    Of these, pairs with a ``score (m,)`` from 0.5 on are too sure to be read, and get nothing.
+    An unread pair gets 0 if its ``score (m,)`` is 0.5 or more, because it was beyond doubt, else
+    `UNREAD`.
     """
     return np.where(np.isnan(added), np.where(score >= 0.5, 0.0, UNREAD), added)
