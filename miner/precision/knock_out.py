@@ -97,13 +97,13 @@ class Foreseen:
         return self.each >= FEW_PARTNERS and self.most(kept) >= DOUBTFUL * kept > 0
 
     def drawn(self, resample: int, kept: np.ndarray) -> np.ndarray:
-        """Draw numbers of wrong pairs ``(t,)`` among the ``kept (t,)`` best: between none and those
-        that knock-outs foresee, whose number is random.
+        """Draw numbers of wrong pairs ``(t,)`` among the ``kept (t,)`` best: none in a third of the
+        resamples, else up to those that knock-outs foresee, whose number is random.
         """
-        share = np.random.default_rng((SEED, resample)).random()
+        share = max(np.random.default_rng((SEED, resample)).uniform(-0.5, 1), 0)
         shapes = self.matched[kept.astype(np.int64)] + 1
         draws = [np.random.default_rng((SEED, resample, 1)).gamma(shape) for shape in shapes]
-        return share * self.each * np.array(draws)
+        return np.floor(share * self.each * np.array(draws))
 
 
 def near_copies(pairs: Pairs, likely: np.ndarray) -> np.ndarray:

@@ -156,8 +156,8 @@ def test_draws_lie_between_none_and_all_that_knock_outs_foresee() -> None:
     foreseen = Foreseen(np.arange(101), 10.0)
     kept = np.array([1.0, 20.0, 100.0])
     draws = np.array([foreseen.drawn(number, kept) for number in range(500)])
-    assert (draws >= 0).all()
-    np.testing.assert_allclose(draws.mean(axis=0), (kept + 1) * 10 / 2, rtol=0.1)
+    assert (draws >= 0).all() and (draws == 0).all(axis=1).mean() == pytest.approx(1 / 3, abs=0.1)
+    np.testing.assert_allclose(draws.mean(axis=0), (kept + 1) * 10 / 3, rtol=0.15)
     np.testing.assert_array_equal(foreseen.drawn(3, kept)[1:2], foreseen.drawn(3, kept[1:2]))
 
 
