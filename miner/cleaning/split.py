@@ -111,17 +111,13 @@ def _parts(bitext: BitextFiles, settings: Split, report: Reporter) -> tuple[np.n
         groups.join_near(side_signatures[known], np.flatnonzero(filled[side]), settings.near)
     label = groups.labels()
     both = filled[:2].all(axis=0)
-    hashes = _mixed(keys[:2, known[both]], settings.seed)
+    source, target = keys[:2, known[both]]
+    hashes = _scattered(source * _MIX[0] ^ _scattered(target + np.uint64(settings.seed)))
     names, chosen = _chosen(hashes, label[both], (settings.dev, settings.test))
     out = np.zeros(count, np.int8)
     counted = np.isin(label, names)
     out[known[counted]] = chosen[np.searchsorted(names, label[counted])]
     return out, len(names)
-
-
-def _mixed(keys: np.ndarray, seed: int) -> np.ndarray:
-    """Hash the keys of both sides ``(2, n)`` with a seed: ``(n,) uint64``."""
-    return _scattered(keys[0] * _MIX[0] ^ _scattered(keys[1] + np.uint64(seed)))
 
 
 def _scattered(value: np.ndarray) -> np.ndarray:

@@ -171,7 +171,9 @@ def join(
     sources = [Source(**task.value["source"]) for task in reads]
     finish(job.out, model.as_dict(), sources, FLAT, job.report)
     write_names(job.out, list(names.values()))
-    digests = b"".join(_digest(domain) for domain in domains)
+    digests = b"".join(
+        hashlib.blake2b(domain.encode(), digest_size=8).digest() for domain in domains
+    )
     job.save(start=start, end=end, domain=np.frombuffer(digests, np.uint64))
     return {"grouped": grouped, "repeated": repeated, "documents": len(names)}
 
@@ -180,10 +182,6 @@ def _unit(vectors: np.ndarray) -> np.ndarray:
     length = np.linalg.norm(vectors, axis=1, keepdims=True)
     scaled: np.ndarray = vectors / np.maximum(length, 1e-9)
     return scaled
-
-
-def _digest(domain: str) -> bytes:
-    return hashlib.blake2b(domain.encode(), digest_size=8).digest()
 
 
 def _signs(domain: str, size: int) -> np.ndarray:

@@ -121,15 +121,11 @@ class Pairs(Results):
         else:
             names = ["score", *(IDS if ids else SIDES), *self.more]
         names = list(dict.fromkeys(names))
-        rows = self._rows(names)
+        rows = (dict(zip(names, cells, strict=True)) for cells in self._cells(names))
         if target is not None:
             write_bitext(rows, [str(path), str(target)], ids=names[3:])
         else:
             FORMATS[kind].write(rows, path, languages)
-
-    def _rows(self, names: Sequence[str]) -> Iterator[dict[str, Any]]:
-        """Yield the named cells of every pair."""
-        return (dict(zip(names, cells, strict=True)) for cells in self._cells(names))
 
     def _cells(self, names: Sequence[str]) -> Iterator[Any]:
         for part in self._blocks():

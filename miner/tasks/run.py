@@ -144,7 +144,8 @@ class Run:
                 free = self._backend.slots - running
                 batch, ready = ready[:free], ready[free:]
                 if batch:
-                    self._backend.submit([self._assignment(task) for task in batch])
+                    means = self.memory, self.threads, self.kept
+                    self._backend.submit([Assignment(self.address, task, *means) for task in batch])
                     running += len(batch)
             for assignment, record in self._backend.results():
                 running -= 1
@@ -180,9 +181,6 @@ class Run:
                 f"--memory {self.memory >> 20}M is too little for {what}: give at least "
                 f"{(int(memory) >> 20) + 1}M, or split the corpus"
             )
-
-    def _assignment(self, task: Task) -> Assignment:
-        return Assignment(self.address, task, self.memory, self.threads, self.kept)
 
     def _tell(self) -> None:
         self.report(self.name, len(self._done), len(self.tasks))

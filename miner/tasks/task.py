@@ -126,7 +126,8 @@ class Task:
 
 def fingerprint(function: Callable[..., Any], arguments: Mapping[str, Any]) -> str:
     """Return a digest of a call: of the function's name and the content of its arguments."""
-    content = [VERSION, _name(function), _canonical(dict(arguments))]
+    name = f"{function.__module__}.{function.__qualname__}"
+    content = [VERSION, name, _canonical(dict(arguments))]
     return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:32]
 
 
@@ -230,10 +231,6 @@ def _dtype(kind: Any) -> np.dtype:
 def _mapped(path: Path, *made: int) -> np.ndarray:
     """Map the file of the arrays of a result."""
     return np.memmap(path, np.uint8, "c") if path.stat().st_size else np.empty(0, np.uint8)
-
-
-def _name(function: Callable[..., Any]) -> str:
-    return f"{function.__module__}.{function.__qualname__}"
 
 
 def _canonical(value: Any) -> Any:
