@@ -31,7 +31,7 @@ def merged(found, kept: list, rejected: list) -> list:
     return out
 
 
-@settings(max_examples=40)
+@settings(max_examples=25)
 @given(hard, st.sampled_from(["skip", "replace"]), st.booleans())
 def test_a_tsv_is_kept_and_rejected(tmp_path_factory, data, on_error, header) -> None:
     path = put(tmp_path_factory.getbasetemp() / "clean.tsv", data)
@@ -54,7 +54,7 @@ def test_a_tsv_is_kept_and_rejected(tmp_path_factory, data, on_error, header) ->
     assert merged(found, kept, lines) == expected
 
 
-@settings(max_examples=30)
+@settings(max_examples=20)
 @given(hard, hard, st.integers(1, 2))
 def test_two_files_are_kept_and_rejected(tmp_path_factory, left, right, outputs) -> None:
     sides = lines_of(left), lines_of(right)
@@ -93,7 +93,7 @@ rows_of_json = st.lists(
 )
 
 
-@settings(max_examples=40)
+@settings(max_examples=25)
 @given(rows_of_json)
 def test_json_is_kept_and_rejected(tmp_path_factory, lines) -> None:
     data = b"".join(line + b"\n" for line in lines)

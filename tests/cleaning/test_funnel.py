@@ -109,7 +109,7 @@ def reference(table, bounds, selection: Selection, expensive: str, all_scores: b
     return removed, stages
 
 
-@settings(max_examples=60)
+@settings(max_examples=30)
 @given(texts_and_bounds(), st.booleans())
 def test_the_funnel_adds_up(tmp_path_factory, drawn, all_scores) -> None:
     table, bounds, selection, expensive = drawn

@@ -44,7 +44,6 @@ def trained(files: list[str], output: Path, *options: str) -> str:
 @pytest.mark.parametrize(
     "encoder, more",
     [
-        ("word", []),
         ("lstm-sp", []),
         ("gran-gru", ["--objective", "margin", "--margin", "0.4", "--megabatch", "3"]),
         ("word+trigram", ["--combine", "concat"]),
