@@ -93,16 +93,6 @@ def test_an_archive_without_a_sound_model(miner, server, tmp_path, files):
         assert not (tmp_path / name).exists()
 
 
-def test_a_directory_is_replaced_only_when_asked(miner, server, tmp_path, files):
-    server.add("http://x/m.tar.gz", tarred("w:gz", files))
-    place = tmp_path / "large"
-    assert get(miner, server, place)[0] == 0
-    code, _, err = get(miner, server, place)
-    assert code == 2 and "is a model already; replace it with --overwrite" in err
-    (place / "stale").write_text("old")
-    assert get(miner, server, place, "--overwrite")[0] == 0 and not (place / "stale").exists()
-
-
 def test_addresses_that_are_refused(miner: Miner, server: Server, tmp_path: Path) -> None:
     code, _, err = get(miner, server, tmp_path / "large", name="model.bin")
     assert code == 1 and "not a model archive; its name ends in .tgz" in err

@@ -1,6 +1,5 @@
 """``miner train``: arguments, exit codes, messages and leftovers."""
 
-import json
 import re
 
 import pytest
@@ -52,18 +51,6 @@ def run(tmp_path, capsys):
 
 def fingerprint(path):
     return models.load(path).fingerprint
-
-
-def test_model_directory_says_what_made_it(plain):
-    assert {path.name for path in plain.iterdir()} == {"config.json", "sp.model", "weights.npy"}
-    assert list(plain.parent.iterdir()) == [plain]
-    training = json.loads((plain / "config.json").read_text(encoding="utf-8"))["training"]
-    made = training["config"]
-    assert (made["pieces"], made["dimension"], made["batch"]) == (120, 16, 100)
-    assert (made["epochs"], made["rate"], made["heldout"]) == (2, 0.02, 70)
-    assert (made["objective"], made["scale"], made["margin"]) == ("softmax", 20.0, 0.2)
-    assert training["pairs"] == 630 and training["held-out pairs"] == 70
-    assert training["text"][0]["pairs"] == 700
 
 
 def test_several_bitexts_are_one_text(run, pairs, plain, tmp_path):

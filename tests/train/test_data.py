@@ -272,22 +272,6 @@ def test_config_as_dict_and_back():
         TrainConfig.from_dict({"encoder": 3})
 
 
-def test_recipes_are_the_papers():
-    assert RECIPES["fast"] == TrainConfig()
-    assert RECIPES["fast"].objective == "softmax"
-    p19 = RECIPES["p19"]
-    stated = (p19.objective, p19.margin, p19.batch, p19.megabatch, p19.anneal, p19.epochs, p19.rate)
-    assert stated == ("margin", 0.4, 128, 120, 150, 10, 0.001)
-    assert (p19.dimension, p19.pieces, p19.vocabularies) == (1024, 20_000, "shared")
-    assert (p19.embedding_dropout, p19.dropout, p19.final_rate) == (0.3, 0, 1)
-    assert (p19.distribution, p19.initial, p19.adam) == ("normal", 1, "dense")
-    p18 = RECIPES["p18"]
-    assert (p18.encoder, p18.batch, p18.megabatch, p18.epochs) == ("word+trigram", 100, 40, 5)
-    assert RECIPES["p17"].encoder == "word" and RECIPES["p17"].epochs == 20
-    s18 = RECIPES["s18"]
-    assert (s18.objective, s18.segmentation, s18.negatives) == ("contrastive", "morfessor", "rand")
-
-
 def test_recipes_by_encoder():
     """Each recipe adapts to each of its encoders; settings common to all encoders are unchanged."""
     for name, base in RECIPES.items():
