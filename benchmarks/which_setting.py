@@ -130,7 +130,7 @@ def _cost(point: dict[str, Any], section: dict[str, Any]) -> str:
 
 
 def _kept() -> str:
-    """Return what the default model keeps by default of the BUCC-style test splits."""
+    """Return precision and recall of the default model's choice on the BUCC-style test splits."""
     rows = report.read("bucc.json")["results"]
     found = [
         f"{row['pair']}: precision {own['precision']:.2f}, recall {own['recall']:.2f}"

@@ -1,7 +1,7 @@
-"""Contrast cases for the quality function: a translation beside itself with one fault.
+"""Contrast cases for the quality function: a translation, and the same with one fault.
 
-Pairs that are right and others that are wrong tell little about one changed word: a pair differs
-from another in much else. A translation and its corruption differ in the fault alone.
+Unrelated right and wrong pairs differ in many ways, so they teach little about one changed word. A
+translation and its corruption differ in the fault alone.
 """
 
 import random

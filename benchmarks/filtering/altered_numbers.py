@@ -26,15 +26,16 @@ from miner.filters.registry import FILTERS
 from miner.text.bitext import read_bitext
 
 SEED = 11
-# Sources of careful human translations. Pairs per source, and altered pairs per kind.
+# Sources of careful human translations.
 SOURCES = ("newstest", "wmt21-23", "wmt24", "xquad", "tatoeba", "tatoeba-test", "tatoeba-decks")
+# Maximum pairs per source, and altered pairs per kind.
 MOST, ALTERED = 4000, 300
 LANGUAGES = (
     "de", "fr", "es", "ru", "zh", "ja", "ko", "ar", "hi", "th", "fa", "pl", "cs", "vi", "el",
 )  # fmt: skip
-# Suffix of the names of retrieval sets.
+# Suffix of the files with sets for retrieval.
 SUFFIX = "-en.tsv.xz"
-# Digit zero of the scripts of languages.
+# Digit zero in the script of a language.
 ZEROS = {"zh": "０", "ja": "０", "ar": "٠", "hi": "०", "th": "๐", "fa": "۰"}
 
 _NUMBER = re.compile(r"(?<![\w.,:/−-])\d+(?:[.,]\d+)*(?![\w:/]|[.,]\d)", re.ASCII)

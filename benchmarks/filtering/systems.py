@@ -22,7 +22,7 @@ from miner.knn.vector_set import VectorSet
 from miner.scoring.margin import margin_score, neighborhood_mean
 from miner.scoring.verifier import Verifier
 
-# From pairs and their languages ("de-en") to (n,) numbers.
+# Function of n pairs and their languages ("de-en") that returns their scores, (n,).
 Score = Callable[[Sequence[Pair], str], np.ndarray]
 NEIGHBOURS = 4
 # Maximum seconds of a command on one set.

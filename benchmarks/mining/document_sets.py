@@ -19,7 +19,7 @@ Pair = tuple[str, str]
 Page = tuple[list[Pair], int]
 # Lines of a document; share of the documents on both sides, and on one side alone.
 LINES, BOTH, ALONE = 12, 0.6, 0.2
-# Templates, and pages of each; share of the lines of a page that are dropped.
+# Templates, pages of each template, and share of a page's lines that are dropped.
 TEMPLATES, PAGES, DROPPED = 24, 25, 0.1
 _NUMBER = re.compile(r"(?<![\d.,])\d{1,4}(?![\d.,])")
 

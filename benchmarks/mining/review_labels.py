@@ -41,8 +41,9 @@ from miner.text.bitext import read_bitext
 from miner.text.corruptions import KINDS, Material, corrupt
 
 ANSWERS, SAMPLES = (25, 50, 100, 200, 400), 10
-# Runs per number of answers: method of drawing, and share of wrong answers.
+# Number of answers while the method of drawing and the share of wrong answers vary.
 USUAL = 100
+# Each run: number of answers, method of drawing, share of wrong answers.
 RUNS = (
     *((count, "stratified", 0.0) for count in ANSWERS),
     (USUAL, "random", 0.0),

@@ -1,7 +1,7 @@
-"""Table for the choice of a second encoder: its speed, what it knows, and what it brings.
+"""Table for the choice of a second encoder: speed, retrieval accuracy, and gain as second opinion.
 
 The rows come from the results of :mod:`benchmarks.models.peers` and
-:mod:`benchmarks.mining.second_opinion`, whose commands stand below their own tables.
+:mod:`benchmarks.mining.second_opinion`; the commands are below the tables of these.
 """
 
 from collections.abc import Sequence

@@ -41,7 +41,7 @@ BUCC, NEWS = ("de-en", "fr-en"), ("es-ru", "cs-hu")
 PAIRS = BUCC + NEWS
 # Answers of a review, drawn from strata of the scores; none is wrong.
 REVIEW = ((review_labels.USUAL, "stratified", 0.0),)
-# Digits of the figures.
+# Decimal places of the results.
 DIGITS = 4
 
 Gold = set[tuple[str, str]]

@@ -16,7 +16,7 @@ from miner_train.config import TrainConfig
 # Pairs scored at a time, and pairs of the sample that margins are computed against.
 BLOCK = 8192
 REFERENCE = 5000
-# Maximum pairs to choose from. FEW paraphrases are chosen, because there are fewer.
+# Maximum pairs to choose from, and paraphrases to choose.
 MOST = 80_000
 FEW = 5000
 

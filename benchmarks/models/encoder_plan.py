@@ -27,7 +27,7 @@ for _name in ("blstm", "blstm-sp"):
     OWN[_name] = {**OWN[_name], "directions": "concat"}
 
 P19 = RECIPES["p19-tuned"]
-# The other objective, with the same vocabularies, dimension and held-out pairs.
+# Recipe "fast", with the vocabularies, dimension and held-out pairs of the other rows.
 SOFTMAX = replace(RECIPES["fast"], pieces=20_000, dimension=300, batch=512, heldout=6000)
 PARAPHRASE = replace(P19, negatives_from="either")
 

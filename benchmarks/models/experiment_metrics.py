@@ -106,7 +106,7 @@ def similarity(evaluated: MinerModel, data: Path) -> dict[str, Metric]:
     """Return the mean over the sets of STS 2012 to 2016, and STS-B."""
     wanted = (*sts.MEANS[sts.ALL_YEARS], sts.BENCHMARK.format("en"))
     result = sts.evaluate(evaluated, data, only=wanted)
-    # It is named although sets are missing.
+    # The mean's name goes on after this prefix where some sets are missing.
     means = (one for one in result.metrics if one.dataset.startswith(sts.ALL_YEARS))
     mean = next((one for one in means if one.name == sts.PEARSON), None)
     if mean is None:

@@ -217,7 +217,7 @@ def main() -> None:
         begun = time.process_time()
         results = SECTIONS[section](arguments.model, arguments.data)
         results["CPU seconds"] = round(time.process_time() - begun, 1)
-        if section != "p19":  # has models of its own
+        if section != "p19":  # the section p19 trains its models
             results["fingerprint"] = load(arguments.model).fingerprint
         report.merge(arguments.json, NAME, section, results)
         print("\n".join(lines(section, results)), flush=True)

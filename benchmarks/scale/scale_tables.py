@@ -126,7 +126,7 @@ def memory(record: dict[str, Any], conditions: Callable[[dict[str, Any]], str]) 
     sections = {name: section["results"] for name, section in record["sections"].items()}
     text, mining = sections["text"], sections["mining"]
     small, large = mining["sizes"]
-    # Columns of larger shards that were measured.
+    # Further columns: peak memory with larger shards, for the tasks that were measured with them.
     last = {f"{text['lines']:,}": text["peak MB"] | sections.get("million", {}).get("peak MB", {})}
     if "blocks" in sections:
         last["block of 1M × 1M"] = sections["blocks"]["peak MB"]

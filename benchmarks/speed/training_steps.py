@@ -144,7 +144,7 @@ def compare(source: list[str], target: list[str], config: TrainConfig, size: str
     pairs = config.batch * config.megabatch
     count = max(1, 6144 // pairs)
     for step in systems.values():
-        step(count)  # compile, warm up
+        step(count)  # compiles, and warms up
     for _ in range(ROUNDS):
         for name, step in systems.items():
             started = time.perf_counter()

@@ -100,7 +100,7 @@ def decode(scores: np.ndarray, limits: Band) -> Beads:
 def best(values: np.ndarray, limits: Band) -> np.ndarray:
     """Return the path with the largest sum of ``values (cells, K)``: cells and kinds ``(k, 2)``."""
     low, first = limits
-    ends = low[-1] + first[-1] - first[-2]  # target sentences plus one
+    ends = low[-1] + first[-1] - first[-2]  # number of target sentences, plus one
     path = np.empty((len(low) + ends, 2), np.int64)
     return path[: best_path(values, limits, KINDS, path)][::-1]
 

@@ -32,9 +32,10 @@ USUAL = 0.65
 SELDOM = 0.02
 # Maximum absolute logit of a quality.
 CLIP = 8.0
-# Mean logit of the quality of neighbouring beads at which they are as likely related as not; slope;
-# and number of beads on either side. Medians of beads by the shipped model, 17 held-out texts:
-# -4 to -7 where documents are unrelated, 0 to 4 where they are related (Kannada -.5).
+# Test of whether the text around a bead is related, by the mean quality logit of its neighbours:
+# the mean at which both are equally likely, the slope, and the number of neighbours on either side.
+# Medians by the shipped model on 17 held-out texts: -4 to -7 in unrelated documents, 0 to 4 in
+# related ones (Kannada -.5).
 RELATED, TURN, NEAR = -3.0, 2.0, 2
 # Tokens of both sides at which association has the weight of a feature.
 PER_TOKENS = 20.0

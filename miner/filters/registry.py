@@ -48,7 +48,7 @@ def _filter(name: str, table: dict[str, Any], functions: dict[str, Any]) -> Filt
 
 
 def _fields(table: dict[str, Any]) -> dict[str, Any]:
-    """Return a table with tuples for lists."""
+    """Return the fields of a filter from its table; lists become tuples, so that it is hashable."""
     return {key: tuple(value) if isinstance(value, list) else value for key, value in table.items()}
 
 
