@@ -31,7 +31,7 @@ test: $(VENV)/developing lint
 	$(BIN)/python -m pytest -n logical --dist loadfile --no-loadscope-reorder -m "not slow"
 
 ci: $(VENV)/developing lint
-	$(BIN)/python -m pytest -n logical --dist loadfile --no-loadscope-reorder
+	$(BIN)/python -m pytest -n logical --dist loadfile --no-loadscope-reorder --hypothesis-profile ci
 
 lint: $(VENV)/developing
 	$(BIN)/ruff check .

@@ -43,8 +43,10 @@ os.environ.pop("COLUMNS", None)
 
 DIMENSION = 32
 
-# The first call loads models, which exceeds any deadline.
-hypothesis.settings.register_profile("miner", deadline=None)
+# The first call loads models, which exceeds any deadline. `make test` tries fewer examples, drawn
+# anew in each run, than `make ci`.
+hypothesis.settings.register_profile("miner", deadline=None, max_examples=40)
+hypothesis.settings.register_profile("ci", deadline=None)
 # For `make fuzz`: about an hour of two cores.
 hypothesis.settings.register_profile("fuzz", deadline=None, max_examples=20_000)
 hypothesis.settings.load_profile("miner")
