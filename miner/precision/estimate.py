@@ -313,11 +313,11 @@ def calibrate(
         )
     if near_copied and judged < labelling.FEW:
         doubts += (
-            f"{foreseen.matched[usual_kept]} likely sources match another target as well where "
-            f"their partner is hidden, and each stands for {foreseen.each:,.0f} without one: up to "
-            f"{min(foreseen.most(usual_kept), usual_kept):,.0f} of the {usual_kept:,} best pairs "
-            f"may be wrong, where {wrong[usual_kept - 1]:,.0f} are estimated; read some (miner "
-            "review)",
+            f"near-copies are foreseen badly: each likely source stands for {foreseen.each:,.0f} "
+            f"without a partner, and {foreseen.matched[usual_kept]:,} match as well when their "
+            f"partner is hidden; up to {min(foreseen.most(usual_kept), usual_kept):,.0f} of the "
+            f"{usual_kept:,} best pairs may be wrong, where {wrong[usual_kept - 1]:,.0f} are "
+            "estimated; read some (miner review)",
         )
     if dropped:
         doubts += (
