@@ -90,12 +90,12 @@ def learn_facts(split: SplitPairs, translations: np.ndarray, seed: int) -> dict[
 
 def _by_language(split: SplitPairs, rows: np.ndarray) -> dict[str, list[tuple[int, np.ndarray]]]:
     """Return side of the English sentence and rows of pairs with English, by the other language."""
-    found: dict[str, list[tuple[int, np.ndarray]]] = {}
-    for pair, own in rows_by_languages(split, rows).items():
+    by_language: dict[str, list[tuple[int, np.ndarray]]] = {}
+    for pair, pair_rows in rows_by_languages(split, rows).items():
         if pair.count(ENGLISH) == 1:
             side = pair.index(ENGLISH)
-            found.setdefault(pair[1 - side], []).append((side, own))
-    return found
+            by_language.setdefault(pair[1 - side], []).append((side, pair_rows))
+    return by_language
 
 
 def _examples(
@@ -113,15 +113,15 @@ def _examples(
         share = min(len(rows), -(-most * len(rows) // max(total, 1)))
         chosen = np.sort(generator.permutation(rows)[:share])
         texts = split.text(chosen)
-        own = (split.pairs.target if side == 0 else split.pairs.source).take(chosen)
-        ids.append(own.ids)
+        tokens = (split.pairs.target if side == 0 else split.pairs.source).take(chosen)
+        ids.append(tokens.ids)
         sizes = generator.choice(joined, len(chosen))
         starts = np.append(0, np.minimum(np.cumsum(sizes), len(chosen)))
         starts = np.unique(starts)
-        counts.append(np.diff(own.offsets[starts]))
+        counts.append(np.diff(tokens.offsets[starts]))
         english, other = (
-            [" ".join(texts[one][a:b]) for a, b in pairwise(starts.tolist())]
-            for one in (side, 1 - side)
+            [" ".join(texts[column][a:b]) for a, b in pairwise(starts.tolist())]
+            for column in (side, 1 - side)
         )
         seen.append(reader.read(english, other))
     return Examples((np.concatenate(ids), offsets_of(np.concatenate(counts))), np.concatenate(seen))
@@ -136,9 +136,9 @@ def _learn(
     kernel.list_features(ids, offsets, kernel.BITS, buckets)
     count = np.bincount(buckets.ravel(), minlength=1 << kernel.BITS)
     features = np.flatnonzero(count >= SEEN)
-    place = np.full(1 << kernel.BITS, -1, np.int32)
-    place[features] = np.arange(len(features), dtype=np.int32)
-    rows = place[buckets]
+    number_of = np.full(1 << kernel.BITS, -1, np.int32)
+    number_of[features] = np.arange(len(features), dtype=np.int32)
+    rows = number_of[buckets]
     present = (seen == kernel.PRESENT).sum(axis=0)
     share = np.clip(present / len(seen), 1e-5, 1 - 1e-5)
     known = present >= PRESENT
@@ -148,9 +148,9 @@ def _learn(
     impact = np.abs(weights) * np.sqrt(np.minimum(count[features][feature], 10_000))
     kept = np.abs(weights) > LEAST
     for kind, name in enumerate(reader.kinds):
-        own = kept & (reader.kind[owner] == kind)
-        if own.sum() > WEIGHTS[name]:
-            kept[own] = impact[own] >= np.sort(impact[own])[-WEIGHTS[name]]
+        mask = kept & (reader.kind[owner] == kind)
+        if mask.sum() > WEIGHTS[name]:
+            kept[mask] = impact[mask] >= np.sort(impact[mask])[-WEIGHTS[name]]
     feature, owner = feature[kept], owner[kept]
     weights, constants = _fit(
         (rows, offsets, seen), feature, owner, share, PASSES[1], generator, sparse=0.0
@@ -200,9 +200,9 @@ def _fit(
     """Learn the weights of pairs of feature and class, and the constants of the classes."""
     rows, offsets, seen = text
     used, counts = np.unique(feature, return_counts=True)
-    place = np.full(int(rows.max(initial=0)) + 1, -1, np.int32)
-    place[used] = np.arange(len(used), dtype=np.int32)
-    own = np.where(rows >= 0, place[rows], np.int32(-1))
+    number_of = np.full(int(rows.max(initial=0)) + 1, -1, np.int32)
+    number_of[used] = np.arange(len(used), dtype=np.int32)
+    kept = np.where(rows >= 0, number_of[rows], np.int32(-1))
     starts = offsets_of(counts).astype(np.int32)
     weights, sums, squares = (np.zeros(len(feature), np.float32) for _ in range(3))
     constants = np.log(share / (1 - share)).astype(np.float32)
@@ -210,7 +210,7 @@ def _fit(
         order = generator.permutation(len(seen))
         settings = RATE, sparse, DECAY
         kernel.learn(
-            own, offsets, seen, order, starts, owner, *settings, weights, constants, sums, squares
+            kept, offsets, seen, order, starts, owner, *settings, weights, constants, sums, squares
         )
     return weights, constants
 
@@ -224,10 +224,10 @@ def _weigh(
     """
     usual = np.array([EVIDENCE[kind] for kind in kinds])
     usual[:, 0] -= usual[:, -1] * np.log(USUAL_LENGTH)
-    found = {}
+    weights = {}
     for code in codes:
-        found[code] = usual.copy()
+        weights[code] = usual.copy()
         if code in held:
             low = np.quantile(kind_logits(*held[code], usual), MOST_CONTRADICTED, axis=0)
-            found[code][:, 0] += np.maximum(0, -low)
-    return found
+            weights[code][:, 0] += np.maximum(0, -low)
+    return weights

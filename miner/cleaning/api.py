@@ -79,17 +79,17 @@ def score(
     Raises SettingsError for a score that does not exist, ArtifactError, CorpusError, ResourceError.
     """
     config = scores_config(scores, _context(languages, model), without, note=note)
-    with scratch_directory() as place:
-        found = score_run(
+    with scratch_directory() as directory:
+        scored = score_run(
             given_bitexts(source, target),
             config,
-            lambda bitexts: _outputs(place, bitexts, "scored"),
+            lambda bitexts: _outputs(directory, bitexts, "scored"),
             second=second,
             second_pairs=second_pairs,
             layout=layout,
             options=RunOptions(work, None, workers, report, note),
         )
-        return BitextRows(_rows(found.outputs, "scored"), warnings=found.warnings)
+        return BitextRows(_rows(scored.outputs, "scored"), warnings=scored.warnings)
 
 
 def filter(
@@ -133,28 +133,28 @@ def filter(
     config = filters_config(filters, _context(languages, model), wanted, note=note)
     roles = "kept", "rejected", *(["scores"] if wanted.all_scores else [])
     with (
-        scratch_directory() as place,
+        scratch_directory() as directory,
         filter_run(
             given_bitexts(source, target),
             config,
             wanted,
-            lambda bitexts: _outputs(place, bitexts, *roles),
+            lambda bitexts: _outputs(directory, bitexts, *roles),
             second=second,
             second_pairs=second_pairs,
             layout=layout,
             options=RunOptions(work, None, workers, report, note),
-        ) as found,
+        ) as filtered,
     ):
-        kept, rejected, *scores = (_rows(found.outputs, role) for role in roles)
+        kept, rejected, *scores = (_rows(filtered.outputs, role) for role in roles)
         for row in (*kept, *rejected) if wanted.mono else ():
             row.pop("target", None)
         return FilteredRows(
             kept,
             BitextRows(rejected),
-            found.summary,
+            filtered.summary,
             *(BitextRows(rows) for rows in scores),
-            warnings=found.warnings,
-            fitted=found.fitted,
+            warnings=filtered.warnings,
+            fitted=filtered.fitted,
         )
 
 
@@ -241,7 +241,7 @@ def filter_run(
             note(f"some filters do not know the language {code}; its texts pass them")
         if config.ranking is None and config.stage(GLOBAL):
             note("nothing ranks the pairs: the first of several duplicates stays")
-        found = pipeline.filter_text(
+        filtered = pipeline.filter_text(
             run,
             bitexts,
             config,
@@ -250,8 +250,8 @@ def filter_run(
             all_scores=settings.all_scores or size is not None,
             second=reader,
         )
-        found.warnings, found.fitted = warnings, fitted
-        yield found
+        filtered.warnings, filtered.fitted = warnings, fitted
+        yield filtered
 
 
 def bounds_like(
@@ -264,18 +264,18 @@ def bounds_like(
     """Score the clean sample of the settings, and set the bounds that it gives."""
     config = with_quality_bounds(config, config.context.languages)
     steps = tuple(step.unbounded for step in to_fit(config))
-    with scratch_directory() as place:
+    with scratch_directory() as directory:
         score_run(
             [[str(settings.like)]],
             replace(config, steps=steps),
-            lambda bitexts: [{"only": f"{place}/scores"}],
+            lambda bitexts: [{"only": f"{directory}/scores"}],
             second=second,
             layout=layout,
             options=RunOptions(
                 workers=Workers(threads=options.workers.threads), report=options.report
             ),
         )
-        file = place / "scores"
+        file = directory / "scores"
         lines = np.loadtxt(file, delimiter="\t") if file.stat().st_size else np.zeros(0)
         scores = lines.reshape(-1, len(steps))
     return fit_bounds(config, scores, settings.like_share)
@@ -300,17 +300,17 @@ def score_run(
     opened = text_run("scoring", files, layout, options)
     lending = opened_second(second, options.workers.threads, note, second_pairs)
     with lending as reader, opened as (run, bitexts):
-        places = outputs(bitexts)
-        warnings = identified(config, bitexts, note)[1] if len(places) == 1 else ()
-        found = pipeline.score_text(run, bitexts, config, places, reader)
-        return replace(found, warnings=warnings)
+        named = outputs(bitexts)
+        warnings = identified(config, bitexts, note)[1] if len(named) == 1 else ()
+        scored = pipeline.score_text(run, bitexts, config, named, reader)
+        return replace(scored, warnings=warnings)
 
 
-def _outputs(place: Path, bitexts: Sequence[BitextFiles], *roles: str) -> list[Outputs]:
+def _outputs(directory: Path, bitexts: Sequence[BitextFiles], *roles: str) -> list[Outputs]:
     """Return the files of rows in a directory for each bitext."""
     ends = {role: ".jsonl" if role == "scores" else NAMED for role in roles}
     return [
-        {role: f"{place}/{role}-{number}{end}" for role, end in ends.items()}
+        {role: f"{directory}/{role}-{number}{end}" for role, end in ends.items()}
         for number in range(len(bitexts))
     ]
 

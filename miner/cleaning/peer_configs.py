@@ -16,10 +16,10 @@ from miner.option_values import PEER_CONFIGS
 from miner.progress import silent
 
 Table = dict[str, Any]
-Own = Mapping[str, Any]
+Parameters = Mapping[str, Any]
 Note = Callable[[str], None]
 # Translator of a filter's parameters to our tables; it notes differences in meaning.
-Translation = Callable[[Own, Note], list[Table]]
+Translation = Callable[[Parameters, Note], list[Table]]
 # Keys for the languages of both sides in filters of OpusCleaner.
 _CODES = (("LANG1", "LANG2"), ("SRCLANG", "TGTLANG"), ("SRC_LANG", "TRG_LANG"))
 
@@ -87,10 +87,10 @@ def _value(value: Any) -> str:
     return str(value) if infinite else json.dumps(value, ensure_ascii=False)
 
 
-Found = Iterator[tuple[str, Own, Mapping[str, Translation]]]
+Found = Iterator[tuple[str, Parameters, Mapping[str, Translation]]]
 
 
-def _of_opusfilter(content: Own, path: str) -> Found:
+def _of_opusfilter(content: Parameters, path: str) -> Found:
     """Yield the filters of all steps, with their parameters."""
     common = content.get("common")
     constants = common.get("constants") or {} if isinstance(common, dict) else {}
@@ -125,12 +125,12 @@ def _of_opuscleaner(pipeline: Sequence[Any], path: str) -> Found:
             yield name, parameters, OPUSCLEANER
 
 
-def _languages(own: Own) -> dict[str, str]:
+def _languages(parameters: Parameters) -> dict[str, str]:
     """Return the languages named by the parameters of a filter, as keys of our TOML."""
-    codes: Any = own.get("languages") or ()
+    codes: Any = parameters.get("languages") or ()
     for keys in _CODES:
-        if all(own.get(key) for key in keys):
-            codes = [own[key] for key in keys]
+        if all(parameters.get(key) for key in keys):
+            codes = [parameters[key] for key in keys]
     if len(codes) != 2 or not all(isinstance(code, str) for code in codes):
         return {}
     return dict(zip(("source_lang", "target_lang"), codes, strict=True))
@@ -166,7 +166,7 @@ def _yaml(text: str) -> Any:
         raise ValueError(" ".join(str(error).split())) from None
 
 
-def _resolved(value: Any, constants: Own, where: str) -> Any:
+def _resolved(value: Any, constants: Parameters, where: str) -> Any:
     """Replace variables by their constants."""
     if isinstance(value, dict):
         return {key: _resolved(item, constants, where) for key, item in value.items()}
@@ -188,7 +188,7 @@ def _both(value: Any) -> list[Any]:
 def _plain(name: str, difference: str = "", **bounds: float) -> Translation:
     """Return a translator of a peer's filter to ours, with these bounds or our defaults."""
 
-    def translate(own: Own, note: Note) -> list[Table]:
+    def translate(parameters: Parameters, note: Note) -> list[Table]:
         if difference:
             note(difference)
         return [{"name": name, **bounds}]
@@ -204,21 +204,21 @@ def _bounded(name: str, key: str, usual: Any, difference: str = "", **edges: int
     ((edge, more),) = edges.items()
     stricter = max if edge == "minimum" else min
 
-    def translate(own: Own, note: Note) -> list[Table]:
+    def translate(parameters: Parameters, note: Note) -> list[Table]:
         if difference:
             note(difference)
-        threshold = stricter(_both(own[key] if own.get(key) is not None else usual))
+        threshold = stricter(_both(parameters[key] if parameters.get(key) is not None else usual))
         return [{"name": name, edge: threshold + more}]
 
     return translate
 
 
 def _lengths(least: str, most: str, usual: tuple[float, float]) -> Translation:
-    def translate(own: Own, note: Note) -> list[Table]:
-        if {*_both(own.get("unit", "word"))} != {"word"}:
+    def translate(parameters: Parameters, note: Note) -> list[Table]:
+        if {*_both(parameters.get("unit", "word"))} != {"word"}:
             note("counts characters, for which there is no counterpart: 'length' counts words")
             return []
-        low, high = _both(own.get(least, usual[0])), _both(own.get(most, usual[1]))
+        low, high = _both(parameters.get(least, usual[0])), _both(parameters.get(most, usual[1]))
         return [
             {
                 "name": "length",
@@ -233,47 +233,47 @@ def _lengths(least: str, most: str, usual: tuple[float, float]) -> Translation:
     return translate
 
 
-def _length_ratio(own: Own, note: Note) -> list[Table]:
-    if own.get("unit", "word") == "word":
+def _length_ratio(parameters: Parameters, note: Note) -> list[Table]:
+    if parameters.get("unit", "word") == "word":
         note("counts words; 'length_ratio' counts characters")
-    return [{"name": "length_ratio", "maximum": own.get("threshold", 3), "slack": 0.0}]
+    return [{"name": "length_ratio", "maximum": parameters.get("threshold", 3), "slack": 0.0}]
 
 
-def _token_ratio(own: Own, note: Note) -> list[Table]:
-    if own.get("LOG"):
+def _token_ratio(parameters: Parameters, note: Note) -> list[Table]:
+    if parameters.get("LOG"):
         note("a ratio of logarithms has no counterpart; 'length_ratio' has its own bound")
         return [{"name": "length_ratio"}]
-    return _length_ratio({"threshold": 1 / own.get("RATIO", 0.6)}, note)
+    return _length_ratio({"threshold": 1 / parameters.get("RATIO", 0.6)}, note)
 
 
-def _language(own: Own, note: Note) -> list[Table]:
-    model = own.get("model_path") or own.get("fasttext_model_path")
+def _language(parameters: Parameters, note: Note) -> list[Table]:
+    model = parameters.get("model_path") or parameters.get("fasttext_model_path")
     if model:
-        least = min(own.get("thresholds") or [0.5])
+        least = min(parameters.get("thresholds") or [0.5])
         return [{"name": "lid", "file": str(model), "minimum": least}]
     note("identifies languages by another model; 'language' has its own bound")
     return [{"name": "language"}]
 
 
-def _duplicates(own: Own, note: Note) -> list[Table]:
-    compare = own.get("compare", "all")
+def _duplicates(parameters: Parameters, note: Note) -> list[Table]:
+    compare = parameters.get("compare", "all")
     of = {"all": "pair", "0": "source", "1": "target"}.get(str(compare).strip("[]"), "pair")
-    loose = any(own.get(key) for key in ("letters_only", "letter_words_only", "lowercase"))
-    if own.get("overlap"):
+    loose = any(parameters.get(key) for key in ("letters_only", "letter_words_only", "lowercase"))
+    if parameters.get("overlap"):
         note("'overlap' is our --without FILE")
         return []
     return [{"name": "duplicates", "of": of, "exact": not loose}]
 
 
-def _our_quality(own: Own, note: Note) -> list[Table]:
-    least = own.get("threshold", own.get("THRESHOLD"))
-    model = own.get("model", own.get("MODEL", "default"))
+def _our_quality(parameters: Parameters, note: Note) -> list[Table]:
+    least = parameters.get("threshold", parameters.get("THRESHOLD"))
+    model = parameters.get("model", parameters.get("MODEL", "default"))
     own_model = {} if model == "default" else {"model": model}
     return [{"name": "quality", **own_model, **({} if least is None else {"minimum": least})}]
 
 
-def _our_rules(own: Own, note: Note) -> list[Table]:
-    rules = own.get("filters") or RULES
+def _our_rules(parameters: Parameters, note: Note) -> list[Table]:
+    rules = parameters.get("filters") or RULES
     return [{"name": rule} if isinstance(rule, str) else dict(rule) for rule in rules]
 
 

@@ -62,31 +62,31 @@ class Nearest:
         self.rows, self.distance = rows[order], distance[order]
 
 
-def steps(found: Cleaned) -> list[Step]:
+def steps(cleaned: Cleaned) -> list[Step]:
     """Return the steps in the order of their decisions."""
-    return [step for stage in (LOCAL, MODEL, GLOBAL) for step in found.config.stage(stage)]
+    return [step for stage in (LOCAL, MODEL, GLOBAL) for step in cleaned.config.stage(stage)]
 
 
-def places(found: Cleaned) -> range:
+def step_indices(cleaned: Cleaned) -> range:
     """Return the indices of the steps in `Cleaned.reasons`, where unreadable rows, if any, come
     first.
     """
-    first = int(((found.state & UNREADABLE) > 0).any())
-    return range(first, first + len(found.config.steps))
+    first = int(((cleaned.state & UNREADABLE) > 0).any())
+    return range(first, first + len(cleaned.config.steps))
 
 
-def summaries(found: Cleaned) -> list[StepSummary]:
+def summaries(cleaned: Cleaned) -> list[StepSummary]:
     """Return histograms and samples of all steps, in the order of `steps`, in one pass over the
     scores.
     """
-    positions = places(found)
+    indices = step_indices(cleaned)
     out = [
-        StepSummary(step, position, positions.stop, found.scores(step.label), found.broken(step))
-        for step, position in zip(steps(found), positions, strict=True)
+        StepSummary(step, index, indices.stop, cleaned.scores(step.label), cleaned.broken(step))
+        for step, index in zip(steps(cleaned), indices, strict=True)
     ]
-    for start in range(0, found.count, PART):
-        removed = found.removed[start : start + PART]
-        read = (found.state[start : start + PART] & UNREADABLE) == 0
+    for start in range(0, cleaned.count, PART):
+        removed = cleaned.removed[start : start + PART]
+        read = (cleaned.state[start : start + PART] & UNREADABLE) == 0
         for summary in out:
             summary.add(start, removed, read)
     return out
@@ -95,14 +95,14 @@ def summaries(found: Cleaned) -> list[StepSummary]:
 class StepSummary:
     """Histogram and samples of one step, whose ``values`` are added in parts.
 
-    ``broken`` decides which rows break its bounds. place: index of the step in the reasons. end:
+    ``broken`` decides which rows break its bounds. index: index of the step in the reasons. end:
     index after all steps. edges: of b bars, ``(b + 1,) float64``; scores beyond them count in the
     outer bars. inside, outside: pairs in each bar within the step's bounds, or outside, ``(b,)
     int64``. below, above: pairs beyond the outer bars.
     """
 
-    def __init__(self, step: Step, place: int, end: int, values: np.ndarray, broken: np.ndarray):
-        self.step, self.place, self.end = step, place, end
+    def __init__(self, step: Step, index: int, end: int, values: np.ndarray, broken: np.ndarray):
+        self.step, self.index, self.end = step, index, end
         self.values, self.broken = values, broken
         self.edges = edges(step, _some(values))
         self.inside, self.outside = np.zeros((2, len(self.edges) - 1), dtype=np.int64)
@@ -137,7 +137,7 @@ class StepSummary:
         First within a bound are pairs that no filter removed; first beyond it, pairs that no
         earlier filter removed. These are the pairs that another bound would lose or gain.
         """
-        kept, removed_here = (removed < 0) | (removed >= self.end), removed == self.place
+        kept, removed_here = (removed < 0) | (removed >= self.end), removed == self.index
         low, high = self.step.minimum, self.step.maximum
         far = values.astype(np.float64)
         if self.step.filter.names_row:
@@ -167,31 +167,31 @@ class StepSummary:
         return groups
 
 
-def kept(found: Cleaned, size: int) -> SampleGroup:
+def kept(cleaned: Cleaned, size: int) -> SampleGroup:
     nearest = Nearest(size)
-    for start in range(0, found.count, PART):
-        rows = start + np.flatnonzero(found.removed[start : start + PART] < 0)
+    for start in range(0, cleaned.count, PART):
+        rows = start + np.flatnonzero(cleaned.removed[start : start + PART] < 0)
         nearest.add(rows, np.zeros(len(rows)))
     return SampleGroup("Some of the pairs kept", np.sort(nearest.rows))
 
 
-def others(found: Cleaned) -> list[tuple[str, list[SampleGroup]]]:
+def others(cleaned: Cleaned) -> list[tuple[str, list[SampleGroup]]]:
     """Samples of rows removed outside the filters: cut by a `Selection`, or unreadable."""
     out = []
-    for number in sorted(set(range(len(found.reasons))) - set(places(found))):
-        ranked = found.reasons[number] != UNREAD and found.rank is not None
+    for number in sorted(set(range(len(cleaned.reasons))) - set(step_indices(cleaned))):
+        ranked = cleaned.reasons[number] != UNREAD and cleaned.rank is not None
         removed, left = Nearest(SAMPLES), Nearest(SAMPLES)
-        for start in range(0, found.count, PART):
-            part = found.removed[start : start + PART]
+        for start in range(0, cleaned.count, PART):
+            part = cleaned.removed[start : start + PART]
             for nearest, which, sign in ((removed, part == number, -1), (left, part < 0, 1)):
                 rows = start + np.flatnonzero(which)
-                rank = found.rank[rows] if found.rank is not None else np.zeros(len(rows))
+                rank = cleaned.rank[rows] if cleaned.rank is not None else np.zeros(len(rows))
                 nearest.add(rows, sign * rank if ranked else np.zeros(len(rows)))
         groups = [
             SampleGroup("The best of what it removed" if ranked else "Some of them", removed.rows)
         ]
         groups += [SampleGroup("The least of what is kept", left.rows)] * ranked
-        out.append((found.reasons[number], groups))
+        out.append((cleaned.reasons[number], groups))
     return out
 
 

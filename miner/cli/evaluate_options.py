@@ -71,7 +71,7 @@ def evaluated(
 
 def report(
     models: Sequence[EvaluatedModel],
-    found: Sequence[list[TaskResult]],
+    by_model: Sequence[list[TaskResult]],
     resampled: str,
     json_file: str | None,
     *,
@@ -88,31 +88,33 @@ def report(
     from miner.evaluation import suite, summary
     from miner.evaluation.results import RESAMPLES
 
-    for one, results in zip(models, found, strict=True):
+    for model, results in zip(models, by_model, strict=True):
         texts = [summary.summary_text(results)] if several else map(summary.task_text, results)
-        click.echo(f"{one.name}\n\n" + "\n".join(texts) + "\n")
-    if any(metric.interval for result in found[0] for metric in result.metrics):
+        click.echo(f"{model.name}\n\n" + "\n".join(texts) + "\n")
+    if any(metric.interval for result in by_model[0] for metric in result.metrics):
         click.echo(f"Intervals hold 95% of {RESAMPLES:,} bootstrap resamples of the {resampled}.")
     record: dict[str, Any] = {"miner": miner.__version__}
     if data is not None:
         record["data"] = str(data)
-    record["models"] = [suite.record(*one) for one in zip(models, found, strict=True)]
+    record["models"] = [suite.record(*pair) for pair in zip(models, by_model, strict=True)]
     if left_out:
-        record["left out"] = [one.as_dict() for one in left_out]
+        record["left out"] = [task.as_dict() for task in left_out]
     if len(models) > 1:
-        differences = summary.compare(*found)
-        record["differences"] = [one.as_dict() for one in differences]
+        differences = summary.compare(*by_model)
+        record["differences"] = [row.as_dict() for row in differences]
         main = {
-            (result.task, one.dataset, one.name) for result in found[0] for one in result.headline
+            (result.task, row.dataset, row.name)
+            for result in by_model[0]
+            for row in result.headline
         }
         shown = [
-            one for one in differences if not several or (one.task, one.dataset, one.name) in main
+            row for row in differences if not several or (row.task, row.dataset, row.name) in main
         ]
-        names = " minus ".join(one.name for one in models)
+        names = " minus ".join(model.name for model in models)
         if differences:
             table = summary.difference_table(shown)
             click.echo(f"\n{names}, on the same resamples:\n\n{table}")
-            if single := summary.unpaired(*found):
+            if single := summary.unpaired(*by_model):
                 click.echo(f"\nof one model alone: {', '.join(single)}")
     if left_out:
         click.echo("\n".join(["", *map(str, left_out)]))

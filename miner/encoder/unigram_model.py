@@ -85,8 +85,8 @@ def read_pieces(vocabulary: bytes) -> dict[str, np.ndarray]:
 def piece_texts(vocabulary: bytes, spans: np.ndarray) -> list[str]:
     """Return the text of every piece at the ``spans`` from :func:`read_pieces`."""
     codes, offsets = _code_points(vocabulary, spans)
-    text, places = codes.tobytes().decode("utf-32-le"), offsets.tolist()
-    return [text[first:last] for first, last in pairwise(places)]
+    text, ends = codes.tobytes().decode("utf-32-le"), offsets.tolist()
+    return [text[first:last] for first, last in pairwise(ends)]
 
 
 def _code_points(vocabulary: bytes, spans: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -135,36 +135,36 @@ def _read(vocabulary: bytes) -> tuple[np.ndarray, np.ndarray, np.ndarray, slice]
     return np.stack([start + 2, score], axis=1), scores, kind, rules
 
 
-def fields(data: bytes, place: int, end: int) -> Iterator[tuple[int, int | slice]]:
+def fields(data: bytes, position: int, end: int) -> Iterator[tuple[int, int | slice]]:
     """Yield number and value of each field of a protobuf message; its span if it is not a
     varint.
     """
-    while place < end:
-        tag, place = _varint(data, place)
+    while position < end:
+        tag, position = _varint(data, position)
         number, kind = tag >> 3, tag & 7
-        value, after = _varint(data, place) if kind in (_VARINT, _BYTES) else (0, place)
+        value, after = _varint(data, position) if kind in (_VARINT, _BYTES) else (0, position)
         if kind == _VARINT:
-            place = after
+            position = after
             content: int | slice = value
         elif kind == _BYTES or kind in _SIZES:
-            place = after + (value if kind == _BYTES else _SIZES[kind])
-            content = slice(after, place)
+            position = after + (value if kind == _BYTES else _SIZES[kind])
+            content = slice(after, position)
         else:
             raise ValueError("a field of an unknown kind")
-        if not 0 < number < 1 << 29 or place > end:
+        if not 0 < number < 1 << 29 or position > end:
             raise ValueError("a field without a number, or too long")
         yield number, content
 
 
-def _varint(data: bytes, place: int) -> tuple[int, int]:
+def _varint(data: bytes, position: int) -> tuple[int, int]:
     """Read a protobuf integer; return it and the position after it."""
     value = shift = 0
-    while data[place] > 127:
+    while data[position] > 127:
         if shift == 63:
             raise ValueError("an integer is too long")
-        value |= (data[place] & 127) << shift
-        place, shift = place + 1, shift + 7
-    return value | data[place] << shift, place + 1
+        value |= (data[position] & 127) << shift
+        position, shift = position + 1, shift + 7
+    return value | data[position] << shift, position + 1
 
 
 def _alphabetical(codes: np.ndarray, offsets: np.ndarray) -> np.ndarray:

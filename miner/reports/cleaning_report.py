@@ -96,9 +96,9 @@ def _measures(step: Step) -> bool:
     return not step.filter.names_row
 
 
-def _summary(found: Cleaned, names: Sequence[str], sample: bool) -> list[tuple[str, str]]:
+def _summary(cleaned: Cleaned, names: Sequence[str], sample: bool) -> list[tuple[str, str]]:
     """Return the facts at the head of the page: name and text of each."""
-    config, counts = found.config, funnel.summary(found)
+    config, counts = cleaned.config, funnel.summary(cleaned)
     total, kept = counts.rows, counts.kept
     rows = [("file" if len(names) == 1 else "files", ", ".join(map(str, names)))]
     rows += [("looked at", f"a sample of {total:,} rows, evenly spread")] * sample
@@ -115,9 +115,9 @@ def _summary(found: Cleaned, names: Sequence[str], sample: bool) -> list[tuple[s
     rows.append(("repaired", f"{counts.repaired:,} rows" if config.repair else "not asked for"))
     if counts.precision is not None:
         rows.append(("mean quality", f"{counts.precision:.3f} of the pairs kept"))
-    times = sorted(found.stages, key=lambda stage: -stage.seconds)
+    times = sorted(cleaned.stages, key=lambda stage: -stage.seconds)
     spent = [f"{stage.label} {stage.seconds:.1f}" for stage in times if stage.seconds >= 0.05]
-    seconds = sum(stage.seconds for stage in found.stages)
+    seconds = sum(stage.seconds for stage in cleaned.stages)
     if seconds:
         text = f"{seconds:.1f}" + f": {', '.join(spent)}" * bool(spent)
         rows.append(("processor seconds", text))
@@ -130,11 +130,11 @@ def _summary(found: Cleaned, names: Sequence[str], sample: bool) -> list[tuple[s
     return rows
 
 
-def _stage(found: Cleaned, stage: FunnelRow) -> dict[str, Any]:
+def _stage(cleaned: Cleaned, stage: FunnelRow) -> dict[str, Any]:
     """Return a row of the funnel, with numbers as text."""
-    total, seconds = found.count, sum(row.seconds for row in found.stages)
-    summaries = {step.label: step.filter.summary for step in found.config.steps}
-    anchors = {step.label: number for number, step in enumerate(samples.steps(found))}
+    total, seconds = cleaned.count, sum(row.seconds for row in cleaned.stages)
+    summaries = {step.label: step.filter.summary for step in cleaned.config.steps}
+    anchors = {step.label: number for number, step in enumerate(samples.steps(cleaned))}
     return {
         "label": stage.label,
         "anchor": anchors.get(stage.label),
@@ -155,33 +155,35 @@ def _stage(found: Cleaned, stage: FunnelRow) -> dict[str, Any]:
     }
 
 
-def _doubts(found: Cleaned, curve: Curve | None) -> list[str]:
+def _doubts(cleaned: Cleaned, curve: Curve | None) -> list[str]:
     """Return the reasons why the counts of other thresholds may be too high."""
     doubts = []
     if curve is not None and curve.most:
         doubts.append("filters with a model looked only at pairs within the present bounds")
-    if any(step.filter.relative for step in found.config.steps):
+    if any(step.filter.relative for step in cleaned.config.steps):
         doubts.append("ranks and mixtures come from this run")
     return doubts
 
 
-def _slider(found: Cleaned, curve: Curve) -> dict[str, Any]:
+def _slider(cleaned: Cleaned, curve: Curve) -> dict[str, Any]:
     """Return thresholds for the slider, strictest first, and the text for each."""
     said = []
-    assert found.config.ranking is not None
+    assert cleaned.config.ranking is not None
     for threshold, kept, words, quality in zip(
         curve.threshold, curve.kept, curve.words, curve.quality, strict=True
     ):
         text = f"--threshold {threshold:.6g} keeps {kept:,} pairs with {words:,} words"
-        if found.config.ranking.name == "quality":
+        if cleaned.config.ranking.name == "quality":
             text += f", mean quality {quality:.3f}"
         said.append(f"{text}\nas many as --top-n {kept}, or --target-words {words}")
     return {"at": curve.threshold.tolist(), "said": said, "start": curve.now}
 
 
-def _filter(one: StepSummary, stage: dict[str, Any], drawn: bool, show: _Samples) -> dict[str, Any]:
+def _filter(
+    summary: StepSummary, stage: dict[str, Any], drawn: bool, show: _Samples
+) -> dict[str, Any]:
     """Return the section of a filter; ``drawn``: it has a histogram."""
-    step = one.step
+    step = summary.step
     facts = [("measures", f"{step.filter.summary}; {step.filter.better} is better")]
     facts.append(("bounds", step.bounds()))
     settings = [f"{name} = {value}" for name, value in step.settings.items() if value != ""]
@@ -190,8 +192,8 @@ def _filter(one: StepSummary, stage: dict[str, Any], drawn: bool, show: _Samples
     beyond = [
         f"scores {where} are in the {side} bar ({count:,})"
         for count, side, where in (
-            (one.below, "first", f"below {one.edges[0]:.4g}"),
-            (one.above, "last", f"above {one.edges[-1]:.4g}"),
+            (summary.below, "first", f"below {summary.edges[0]:.4g}"),
+            (summary.above, "last", f"above {summary.edges[-1]:.4g}"),
         )
         if count and drawn
     ]
@@ -200,7 +202,7 @@ def _filter(one: StepSummary, stage: dict[str, Any], drawn: bool, show: _Samples
         "facts": facts,
         "drawn": drawn,
         "beyond": beyond,
-        "groups": [show(group, step) for group in one.groups],
+        "groups": [show(group, step) for group in summary.groups],
     }
 
 
@@ -219,17 +221,17 @@ def _parted(text: str, word: str = "") -> tuple[str, str, str]:
 class _Samples:
     """Samples of rows as tables; the texts of all ``rows`` are read at once."""
 
-    def __init__(self, filtered: Filtered, found: Cleaned, rows: set[int], report: Reporter):
-        self.found = found
-        self.naming = namers(found)
+    def __init__(self, filtered: Filtered, cleaned: Cleaned, rows: set[int], report: Reporter):
+        self.cleaned = cleaned
+        self.naming = namers(cleaned)
         self.first = 1 + filtered.header
         self.copies = {
-            step.label: found.scores(step.label)
-            for step in found.config.steps
+            step.label: cleaned.scores(step.label)
+            for step in cleaned.config.steps
             if step.filter.names_row
         }
         better = {copy for row in rows if (copy := self._better(row)) is not None}
-        self.texts = samples.texts(found.config, filtered.pieces, rows | better, report)
+        self.texts = samples.texts(cleaned.config, filtered.pieces, rows | better, report)
 
     def _better(self, row: int) -> int | None:
         """Return the row that this row duplicates, if it was removed as a duplicate."""
@@ -240,17 +242,17 @@ class _Samples:
 
     def _fault(self, row: int) -> Fault:
         """Return the fault of a row, if the filter that removed it names one."""
-        name = self.naming.get(int(self.found.removed[row]))
+        name = self.naming.get(int(self.cleaned.removed[row]))
         source, target = self.texts[row]
         return name(Batch([source], [target]))[0] if name else Fault()
 
     def _reason(self, row: int) -> str | None:
-        number = self.found.removed[row]
-        return None if number < 0 else self.found.reasons[number]
+        number = self.cleaned.removed[row]
+        return None if number < 0 else self.cleaned.reasons[number]
 
     def __call__(self, group: SampleGroup, step: Step | None) -> dict[str, Any]:
         """Return a table of rows, with their scores by ``step``."""
-        values = None if step is None else self.found.scores(step.label)
+        values = None if step is None else self.cleaned.scores(step.label)
         rows = [
             self._row(int(row), step, None if values is None else float(values[row]))
             for row in group.rows
@@ -264,7 +266,7 @@ class _Samples:
         if step is not None and value is not None and not np.isnan(value):
             if _measures(step):
                 shown = f"{value:,.0f}" if step.filter.whole else f"{value:.6g}"
-            if self.found.broken(step, slice(row, row + 1))[0]:
+            if self.cleaned.broken(step, slice(row, row + 1))[0]:
                 fault = self._fault(row)
                 notes.append(step.reason(value) + (fault.name and f": {fault.name}"))
         if reason is None:

@@ -70,10 +70,10 @@ class Quality:
     def with_labels(self, labels: Mapping[tuple[str, str], float]) -> "Quality":
         """Return the quality fitted to labels: how right pairs are, in [0, 1], by their texts."""
         metrics, _ = features(self.verifier, *zip(*labels, strict=True))
-        found = Quality(self.verifier)
+        fitted = Quality(self.verifier)
         answers = np.array([*labels.values()])
-        found.calibrated = fit_again(self.calibrated, metrics, answers, PENALTY)
-        return found
+        fitted.calibrated = fit_again(self.calibrated, metrics, answers, PENALTY)
+        return fitted
 
     def score(self, source: Sequence[str], target: Sequence[str]) -> np.ndarray:
         """Return the probability of each pair: ``(n,) float64``, 0 where a side has no known token.
@@ -127,11 +127,11 @@ def features(
     metrics = _metrics(verifier, (source, target), (left, right))
     changed, agreeing = {}, []
     for row in np.flatnonzero(metrics[:, _DIFFER]).tolist():
-        found = compare(source[row], target[row])
-        if found.shared and not found.contradicts and not any(found.missing):
+        agreement = compare(source[row], target[row])
+        if agreement.shared and not agreement.contradicts and not any(agreement.missing):
             agreeing.append(row)
-        if found.converted and not found.contradicts:
-            changed[row] = _in_one_unit(source[row], target[row], found.converted)
+        if agreement.converted and not agreement.contradicts:
+            changed[row] = _in_one_unit(source[row], target[row], agreement.converted)
     if changed:
         sides: tuple[Sequence[str], Sequence[str]] = tuple(zip(*changed.values(), strict=True))
         tokenized = verifier.tokenize_text(sides[0]), verifier.tokenize_text(sides[1])
@@ -158,17 +158,21 @@ def _in_one_unit(
     source: str, target: str, converted: Sequence[tuple[Numeral, Numeral]]
 ) -> tuple[str, str]:
     """Return texts with the same digits in the place of converted numbers: the shorter ones."""
-    places = [
-        [match.span() for one in side if (match := _DIGITS.search(text, one.start, one.end))]
+    spans_by_side = [
+        [
+            match.span()
+            for number in side
+            if (match := _DIGITS.search(text, number.start, number.end))
+        ]
         for text, side in zip((source, target), zip(*converted, strict=True), strict=True)
     ]
     written = (
         [text[start:end] for start, end in spans]
-        for text, spans in zip((source, target), places, strict=True)
+        for text, spans in zip((source, target), spans_by_side, strict=True)
     )
-    digits = [min(pair, key=lambda one: (len(one), one)) for pair in zip(*written, strict=True)]
+    digits = [min(pair, key=lambda text: (len(text), text)) for pair in zip(*written, strict=True)]
     texts = []
-    for text, spans in zip((source, target), places, strict=True):
+    for text, spans in zip((source, target), spans_by_side, strict=True):
         for (start, end), new in sorted(zip(spans, digits, strict=True), reverse=True):
             text = text[:start] + new + text[end:]
         texts.append(text)
@@ -186,19 +190,19 @@ def features_of_rows(
     from miner.kernels.tokens import ORDER_COLUMNS
 
     out = np.empty((len(cosine), len(feature_names(verifier))), dtype=np.float32)
-    own = len(PAIR_FEATURES)
-    places = np.empty((len(cosine), ORDER_COLUMNS), dtype=np.float32)
-    out[:, :own] = verifier.tokens.pair_features(source, target, *rows, places)
-    out[:, own] = cosine
+    first = len(PAIR_FEATURES)
+    order = np.empty((len(cosine), ORDER_COLUMNS), dtype=np.float32)
+    out[:, :first] = verifier.tokens.pair_features(source, target, *rows, order)
+    out[:, first] = cosine
     for column in (0, 2):
-        out[:, own + 1 + column] = (places[:, column] + places[:, column + 1]) / 2
-        out[:, own + 2 + column] = places[:, column : column + 2].min(axis=1)
-    own = len(FEATURES)
+        out[:, first + 1 + column] = (order[:, column] + order[:, column + 1]) / 2
+        out[:, first + 2 + column] = order[:, column : column + 2].min(axis=1)
+    first = len(FEATURES)
     if verifier.names is not None:
-        out[:, own] = verifier.names.share(source.tokens, target.tokens, *rows)
-        own += 1
+        out[:, first] = verifier.names.share(source.tokens, target.tokens, *rows)
+        first += 1
     if verifier.comparer is not None:
-        out[:, own:] = verifier.comparer.compare(source.tokens, target.tokens, *rows)
+        out[:, first:] = verifier.comparer.compare(source.tokens, target.tokens, *rows)
     return out
 
 

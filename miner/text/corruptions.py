@@ -83,7 +83,7 @@ def seeded(*content: str) -> random.Random:
 
 def _number(text: str, material: Material, generator: random.Random) -> str | None:
     """Replace a number, number word, month or weekday with another of its kind."""
-    places: list[tuple[re.Match[str], tuple[str, ...]]] = [
+    candidates: list[tuple[re.Match[str], tuple[str, ...]]] = [
         (match, ()) for match in _NUMBER.finditer(text)
     ]
     for match in _WORD.finditer(text):
@@ -91,10 +91,10 @@ def _number(text: str, material: Material, generator: random.Random) -> str | No
             word = match.group()
             # Lower-case "may" and "march" are verbs.
             if word in row or (row[0].islower() and word.lower() in row):
-                places.append((match, row))
-    if not places:
+                candidates.append((match, row))
+    if not candidates:
         return None
-    match, row = generator.choice(places)
+    match, row = generator.choice(candidates)
     if row:
         word = match.group()
         others = [other for other in row if other.lower() != word.lower()]
@@ -121,23 +121,25 @@ def _negation(text: str, material: Material, generator: random.Random) -> str | 
         after_word = position and text[words[position - 1].end() : match.start()] == " "
         if low == "never" or (low == "not" and after_word):
             return _without(text, match)
-    places = [
+    candidates = [
         match
         for match in words[1:]
         if match.group() in english.AUXILIARIES and text[match.end() : match.end() + 1] == " "
     ]
-    if not places or text.rstrip().endswith("?") or english.NEGATIVE & {*text.lower().split()}:
+    if not candidates or text.rstrip().endswith("?") or english.NEGATIVE & {*text.lower().split()}:
         return None
-    match = generator.choice(places)
+    match = generator.choice(candidates)
     return f"{text[: match.end()]} not{text[match.end() :]}"
 
 
 def _gender(text: str, material: Material, generator: random.Random) -> str | None:
     """Exchange a pronoun or noun for its counterpart of the other gender."""
-    places = [match for match in _WORD.finditer(text) if match.group().lower() in english.GENDERS]
-    if not places:
+    candidates = [
+        match for match in _WORD.finditer(text) if match.group().lower() in english.GENDERS
+    ]
+    if not candidates:
         return None
-    match = generator.choice(places)
+    match = generator.choice(candidates)
     word = match.group()
     other = english.GENDERS[word.lower()]
     if word.lower() == "her":
@@ -152,10 +154,10 @@ def _exchange(
     table: dict[str, str], text: str, material: Material, generator: random.Random
 ) -> str | None:
     """Replace one word according to a table."""
-    places = [match for match in _WORD.finditer(text) if match.group().lower() in table]
-    if not places:
+    candidates = [match for match in _WORD.finditer(text) if match.group().lower() in table]
+    if not candidates:
         return None
-    match = generator.choice(places)
+    match = generator.choice(candidates)
     return _replaced(text, match, _like(match.group(), table[match.group().lower()]))
 
 
@@ -196,14 +198,14 @@ def _clause_omitted(text: str, material: Material, generator: random.Random) -> 
     """Drop a clause, with the comma or conjunction at its beginning."""
     spans = _clauses(text)
     every = len(text.split())
-    places = []
+    candidates = []
     for number, (start, end) in enumerate(spans):
         size = len(text[start:end].split())
         if size >= CLAUSE and every - size >= REST and size <= 0.6 * every:
-            places.append(number)
-    if not places:
+            candidates.append(number)
+    if not candidates:
         return None
-    number = generator.choice(places)
+    number = generator.choice(candidates)
     if number == 0:
         rest = text[spans[1][0] :]
         rest = re.sub(r"^(and|but|because|which|while|when|who)\s+", "", rest)
@@ -226,7 +228,7 @@ def _clause_added(text: str, material: Material, generator: random.Random) -> st
 def _word_added(text: str, material: Material, generator: random.Random) -> str | None:
     """Insert an adjective between a determiner and its noun."""
     words = list(_WORD.finditer(text))
-    places = [
+    candidates = [
         (determiner, noun)
         for determiner, noun in zip(words, words[1:], strict=False)
         if determiner.group().lower() in english.DETERMINERS
@@ -236,9 +238,9 @@ def _word_added(text: str, material: Material, generator: random.Random) -> str 
         and noun.group() not in english.NO_NOUN
     ]
     modifiers = [word for word in english.MODIFIERS if word.lower() not in text.lower().split()]
-    if not places or not modifiers:
+    if not candidates or not modifiers:
         return None
-    determiner, _ = generator.choice(places)
+    determiner, _ = generator.choice(candidates)
     modifier = generator.choice(modifiers)
     article = determiner.group()
     if article.lower() in ("a", "an"):

@@ -22,21 +22,21 @@ from miner.text.tsv import ParaCrawl, Tsv
 ALL = "all"
 # Registry of formats: a new format is a file with its class, and a line here.
 FORMATS: dict[str, TextFormat] = {
-    one.name: one
-    for one in (
+    kind.name: kind
+    for kind in (
         *(Plain(), Bucc(), Tsv(), ParaCrawl(), Jsonl(), Parquet(), Arrow()),
         *(Tmx(), OpusZip(), Xces()),
     )
 }
-WITH_COLUMNS = [name for name, one in FORMATS.items() if one.sides]
-REWRITABLE = [name for name, one in FORMATS.items() if one.rewritable]
+WITH_COLUMNS = [name for name, kind in FORMATS.items() if kind.sides]
+REWRITABLE = [name for name, kind in FORMATS.items() if kind.rewritable]
 # Formats of bitexts, and output suffixes of formats that are not lines of text.
-BITEXTS = [name for name, one in FORMATS.items() if one.rewritable or one.sides]
-_WRITTEN = [one for one in FORMATS.values() if one.written]
-TABLES = [end for one in _WRITTEN if not one.of_lines for end in one.suffixes]
-_SUFFIXES = {suffix: name for name, one in FORMATS.items() for suffix in one.suffixes}
+BITEXTS = [name for name, kind in FORMATS.items() if kind.rewritable or kind.sides]
+_WRITTEN = [kind for kind in FORMATS.values() if kind.written]
+TABLES = [end for kind in _WRITTEN if not kind.of_lines for end in kind.suffixes]
+_SUFFIXES = {suffix: name for name, kind in FORMATS.items() for suffix in kind.suffixes}
 # Output suffixes of lines of text; a compression suffix may follow.
-TEXT_SUFFIXES = (".txt", *(one for one in _SUFFIXES if _SUFFIXES[one] in REWRITABLE), ".bucc")
+TEXT_SUFFIXES = (".txt", *(end for end in _SUFFIXES if _SUFFIXES[end] in REWRITABLE), ".bucc")
 # Suffixes of other formats that look like a language code.
 _FOREIGN = (
     *(".csv", ".tmx", ".xls", ".ods", ".doc", ".odt", ".rtf", ".pdf", ".xml", ".xlf", ".po"),

@@ -41,7 +41,7 @@ class OpusZip(Units):
             try:
                 with zipfile.ZipFile(raw) as file:
                     sides, ids = _members(name, file.namelist(), columns)
-                    parts = [_lines(f"{name}, {one}", file.open(one), on_error) for one in sides]
+                    parts = [_lines(f"{name}, {side}", file.open(side), on_error) for side in sides]
                     more: Iterator[str] = iter(())
                     if ids in file.namelist():
                         more = _lines(f"{name}, {ids}", file.open(ids), on_error)
@@ -63,17 +63,16 @@ class OpusZip(Units):
 def _members(name: str, members: Sequence[str], columns: Columns) -> tuple[list[str], str]:
     """Return the names of the files of both sides, and of their ids."""
     # macOS adds a file for each member: __MACOSX/._Corpus.de-en.de
-    own = [one for one in members if not re.search(r"(^|/)(__MACOSX/|\._)", one)]
-    found = {member: match for member in own if (match := _SIDE.fullmatch(member))}
-    stems = {(match[1] or "") + match[2] for match in found.values()}
-    if len(stems) != 1 or len(found) != 2:
+    members = [member for member in members if not re.search(r"(^|/)(__MACOSX/|\._)", member)]
+    matches = [match for match in map(_SIDE.fullmatch, members) if match]
+    stems = {(match[1] or "") + match[2] for match in matches}
+    if len(stems) != 1 or len(matches) != 2:
         raise CorpusError(
-            f"{name}: has {len(found)} files such as Corpus.de-en.de, not the two of a pair; "
+            f"{name}: has {len(matches)} files such as Corpus.de-en.de, not the two of a pair; "
             "unpack it and give --source and --target"
         )
     (stem,) = stems
-    match = next(iter(found.values()))
-    codes = _ordered(name, (match[3], match[4]), columns)
+    codes = _ordered(name, (matches[0][3], matches[0][4]), columns)
     return [f"{stem}.{code}" for code in codes], f"{stem}.ids"
 
 
@@ -148,13 +147,13 @@ class _Links(UnitParser):
         fault = None
         for side, (name, document, ids) in zip(SIDES, sides, strict=True):
             lost = document.lost or next(
-                (f"no sentence {one!r}; mend it" for one in ids if one not in document.texts),
+                (f"no sentence {id!r}; mend it" for id in ids if id not in document.texts),
                 None,
             )
             if lost:
                 return self.unreadable(f"{where}: {name}: {lost}")
-            row[side] = " ".join(document.texts[one] for one in ids)
-            fault = fault or next((document.bad[one] for one in ids if one in document.bad), None)
+            row[side] = " ".join(document.texts[id] for id in ids)
+            fault = fault or next((document.bad[id] for id in ids if id in document.bad), None)
         self.add(row, fault)
 
 
@@ -205,13 +204,13 @@ class _Sentences(XmlParser):
 
 def _document(origin: str, name: str) -> _Document:
     """Return a document, whose path is relative to a folder near the alignment."""
-    place = PurePosixPath(name)
-    if place.is_absolute() or ".." in place.parts:
+    relative = PurePosixPath(name)
+    if relative.is_absolute() or ".." in relative.parts:
         return _Document({}, {}, "not below the folder of the alignment")
     folder = Path(origin).parent
     stem = name.removesuffix(".gz")
-    found = [folder / near / one for near in _FOLDERS for one in (name, stem, f"{stem}.gz")]
-    path = next((str(path) for path in found if path.is_file()), None)
+    paths = [folder / near / file for near in _FOLDERS for file in (name, stem, f"{stem}.gz")]
+    path = next((str(path) for path in paths if path.is_file()), None)
     if path is None:
         return _Document({}, {}, "not there; unpack the documents beside the alignment")
     reader = _Sentences(path)
@@ -225,14 +224,14 @@ def _document(origin: str, name: str) -> _Document:
 
 def _ordered(name: str, codes: Sequence[str], columns: Columns) -> Sequence[str]:
     """Return both codes in the order of the requested columns."""
-    places = []
+    fitting = []
     for column, usual in zip(columns, Units.sides, strict=False):
         wanted = str(column.key)
         fits = closest(wanted, codes) if wanted != usual else [0, 1]
         if not fits:
             raise CorpusError(f"{name}: no language {wanted!r}; there are: {', '.join(codes)}")
-        places.append(fits)
-    source, target = places
+        fitting.append(fits)
+    source, target = fitting
     if source == target and len(source) == 1:
         raise CorpusError(
             f"{name}: {codes[source[0]]!r} would be both sides; there are: {', '.join(codes)}"
