@@ -36,15 +36,13 @@ from miner.scoring.second_reading import Second, opened_second
 from miner.tasks.run import RunOptions
 from miner.tasks.workers import Workers
 from miner.text.durable import scratch_directory
-from miner.text.formats import USUAL_FORMAT, BitextFormat
-from miner.text.in_memory import Given, GivenTexts, given_bitexts
+from miner.text.formats import USUAL_FORMAT, BitextFormat, file_format
+from miner.text.in_memory import Given, GivenTexts, given_bitexts, given_texts
 from miner.text.language_codes import language_pair
+from miner.text.lines import display_name
 from miner.text.remote import is_remote
 from miner.text.sheet import read_labels
 from miner.text.text_format import Note
-
-# Layout of monolingual texts in memory.
-_MONO = BitextFormat(source_column="source")
 
 
 def score(
@@ -127,15 +125,14 @@ def filter(
         if target is not None or layout.target_column is not None:
             raise SettingsError("mono text has one side; leave out the target's")
         languages = (languages[0], languages[0]) if languages else None
-        if not isinstance(source, str | Path):
-            source, layout = ({"source": text} for text in source), _MONO
-        layout = layout.of_one_text()
+    in_memory = wanted.mono and not isinstance(source, str | Path)
+    given = [[given_texts(source, "texts")]] if in_memory else given_bitexts(source, target)
     config = filters_config(filters, _context(languages, model), wanted, note=note)
     roles = "kept", "rejected", *(["scores"] if wanted.all_scores else [])
     with (
         scratch_directory() as directory,
         filter_run(
-            given_bitexts(source, target),
+            given,
             config,
             wanted,
             lambda bitexts: _outputs(directory, bitexts, *roles),
@@ -212,6 +209,9 @@ def filter_run(
     """
     work, workers, note = options.work, options.workers, options.note
     selection, size = settings.selection, settings.dry_run
+    if settings.mono:
+        layout = replace(layout, one_text=True)
+        _refuse_other_format(files[0][0], settings.like, layout)
     if selection.temperature is not None and len(files) < 2:
         raise SettingsError("--temperature mixes several BITEXTs; give a pattern of files")
     if size is not None and workers.here:  # results of a sample are not kept
@@ -252,6 +252,19 @@ def filter_run(
         )
         filtered.warnings, filtered.fitted = warnings, fitted
         yield filtered
+
+
+def _refuse_other_format(text: str | GivenTexts, like: str | None, layout: BitextFormat) -> None:
+    """Raise SettingsError if the clean sample of a monolingual file would be read otherwise."""
+    if like is None or not isinstance(text, str):
+        return
+    kinds = [file_format(path, layout.format) for path in (text, like)]
+    in_columns = layout.columns("")[0] is not None  # plain text is then read as TSV
+    if len({"tsv" if kind == "plain" and in_columns else kind for kind in kinds}) > 1:
+        raise SettingsError(
+            f"like: {like} is read as {kinds[1]}, and {display_name(text)} as {kinds[0]}; give "
+            "the sample in the format of the text"
+        )
 
 
 def bounds_like(

@@ -125,7 +125,6 @@ def filter(
     inputs, kept = _files(bitext, source, target, outputs.kept)
     if settings.mono:
         languages = _of_one_text(inputs, kept, languages, layout)
-        layout = layout.of_one_text()
     settings = replace(
         settings,
         selection=selection,

@@ -5,7 +5,7 @@ bitext.
 import os
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from miner.config_fields import no_option, option
 from miner.option_values import ON_ERROR
@@ -64,6 +64,8 @@ class BitextFormat:
 
     carry: of the cells beside both texts, the names of those that are written in another format;
         none or "all" for all of them.
+    one_text: both sides are the text of a monolingual file: of the source column, else of the
+        format's usual column, else the whole line.
 
     Raises ValueError for a ``format`` or ``on_error`` that does not exist.
     """
@@ -96,6 +98,7 @@ class BitextFormat:
     )
 
     carry: tuple[str, ...] = no_option((), "--carry of a command that writes rows")
+    one_text: bool = no_option(False, "--mono of 'miner filter'")
 
     def __post_init__(self) -> None:
         file_format("", self.format)
@@ -104,15 +107,14 @@ class BitextFormat:
                 f"on_error is {self.on_error!r}; it must be one of {', '.join(ON_ERROR)}"
             )
 
-    def of_one_text(self) -> "BitextFormat":
-        """Return the format with the text of the source column, 1 by default, on both sides."""
-        column = 1 if self.source_column is None else self.source_column
-        return replace(self, source_column=column, target_column=column)
-
-    def columns(self, origin: str) -> tuple[int | str, int | str]:
+    def columns(self, origin: str) -> tuple[int | str | None, int | str | None]:
         """Return the columns of both texts in the file ``origin``, defaults filled in."""
-        usual = FORMATS[file_format(origin, self.format)].sides or (1, 2)
+        kind = FORMATS[file_format(origin, self.format)]
+        usual = kind.sides or (1, 2)
         chosen = self.source_column, self.target_column
+        if self.one_text:
+            text = kind.text or (1 if self.header else None)
+            usual, chosen = (text, text), (chosen[0], chosen[0])
         return (
             usual[0] if chosen[0] is None else chosen[0],
             usual[1] if chosen[1] is None else chosen[1],

@@ -31,14 +31,15 @@ def formats_and_columns(
         if given.header and len(origins) == 2:
             raise CorpusError(f"{name}: two files have no header; give one tsv file")
     if len(origins) == 1:
-        if formats[0] == "bucc" or given.format == "plain":
+        if formats[0] == "bucc" or (given.format == "plain" and not given.one_text):
             raise CorpusError(
                 f"{name}: a {formats[0]} file holds one side of a bitext; give the other side's "
                 f"file too, or a {one_file}"
             )
-        texts = map(Column, given.columns(origins[0]))
+        texts = [Column(key) for key in given.columns(origins[0])]
         others = (Column(key, is_annotation=True) for key in more)
-        return ("tsv" if formats[0] == "plain" else formats[0],), ((*texts, *others),)
+        table = formats[0] == "plain" != given.format and texts[0].key is not None
+        return ("tsv" if table else formats[0],), ((*texts, *others),)
     if more:
         raise CorpusError(
             f"{name}: column {more[0]!r} is asked for, which needs both sides in one {one_file}"

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 from pathlib import Path
 
 import numpy as np
@@ -246,8 +247,18 @@ def test_text_in_one_language(miner, german, english, place: Path) -> None:
     assert code == 1 and "none.toml" in err
     rows = [json.dumps({"id": n, "text": line}) for n, line in enumerate(lines)]
     put(Path("a.jsonl"), "".join(f"{row}\n" for row in rows).encode())
-    code, out, _ = miner("filter", "--mono", "a.jsonl", "--scol", "text", "--source-lang", "de")
-    assert code == 0 and [json.loads(line)["id"] for line in out.splitlines()] == [*range(40)]
+    put(Path("a.tsv"), "".join(f"{n}\t{line}\n" for n, line in enumerate(lines)).encode())
+    put(Path("a.txt"), "".join(f"{n}.\t{line}\n" for n, line in enumerate(german[:40])).encode())
+    for text in (["a.jsonl"], ["a.jsonl", "--scol", "text"], ["a.tsv", "--scol", 2], ["a.txt"]):
+        code, out, _ = miner("filter", "--mono", *text, "--source-lang", "de")
+        assert code == 0 and len(out.splitlines()) == 40
+    put(Path("clean.de"), f"{' '.join(german)}\n".encode() * 100)
+    code, _, err = miner("filter", "--mono", "a.de", "--like", "clean.de", "--source-lang", "de")
+    assert code == 0
+    assert re.search(r"length +<= 200 +<= [1-9]\d\d", err)
+    for text in (["a.de"], ["a.jsonl"]):
+        code, _, err = miner("filter", "--mono", *text, "--like", "a.tsv", "--source-lang", "de")
+        assert code == 2 and "give the sample in the format of the text" in err
 
 
 @pytest.mark.parametrize(
