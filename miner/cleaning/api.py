@@ -125,8 +125,10 @@ def filter(
         if target is not None or layout.target_column is not None:
             raise SettingsError("mono text has one side; leave out the target's")
         languages = (languages[0], languages[0]) if languages else None
-    in_memory = wanted.mono and not isinstance(source, str | Path)
-    given = [[given_texts(source, "texts")]] if in_memory else given_bitexts(source, target)
+    if wanted.mono and not isinstance(source, str | Path):
+        given: list[list[str | GivenTexts]] = [[given_texts(source, "texts")]]
+    else:
+        given = given_bitexts(source, target)
     config = filters_config(filters, _context(languages, model), wanted, note=note)
     roles = "kept", "rejected", *(["scores"] if wanted.all_scores else [])
     with (

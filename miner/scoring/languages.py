@@ -14,7 +14,7 @@ import numpy as np
 from miner.encoder.model_files import known_by
 from miner.option_values import Languages
 from miner.scoring.language_identifier import CHARACTERS, identifier, windows
-from miner.text.language_codes import ENGLISH, FORMS, alike, describe, primary
+from miner.text.language_codes import ENGLISH, FORMS, alike, describe, of_country, primary
 from miner.text.written_forms import written_form
 
 # Sentences of the sample: at the head of a corpus, and evenly spread.
@@ -81,12 +81,14 @@ class Identified:
         """True if hardly anything in the sample is in the language set by the user, and most in
         another.
 
-        Never for a language that identification does not know, because its text looks like others.
+        Never for a language that identification does not know, because its text looks like others,
+        unless its code is that of a country with the other language (kr, se).
         """
         if self.given is None or self.seen is None or self.characters < SURE:
             return False
         accepted = {self.given} if self.given in FORMS else alike(self.given)
-        if self.seen not in FORMS and accepted.isdisjoint(identifier().codes):
+        unknown = self.seen not in FORMS and accepted.isdisjoint(identifier().codes)
+        if unknown and of_country(self.given) != self.seen:
             return False
         return sum(share for code, share in self.shares if code in accepted) < NAMED
 

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from copy import copy
 from dataclasses import dataclass
+from unicodedata import normalize
 
 import numpy as np
 
@@ -100,7 +101,9 @@ def tokenize_text(tokenizer: Tokenizer, sentences: Sequence[str], threads: int) 
         places = np.cumsum([0, *map(len, encoded)])
         text = np.frombuffer(b"".join(encoded), dtype=np.uint8)
         numbers, number_offsets = find_numbers(text, places)
-        characters = np.fromiter(map(len, seen), np.int64, len(seen))
+        # As text is mostly typed: letters without separate accents, single spaces.
+        typed = (" ".join(normalize("NFC", sentence).split()) for sentence in seen)
+        characters = np.fromiter(map(len, typed), np.int64, len(seen))
         return ids, np.diff(offsets), characters, numbers, np.diff(number_offsets)
 
     with ThreadPoolExecutor(threads) as pool:

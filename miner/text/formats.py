@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from miner.config_fields import no_option, option
+from miner.errors import CorpusError
 from miner.option_values import ON_ERROR
 from miner.text.compression import MAGIC
 from miner.text.jsonl import Jsonl
@@ -110,7 +111,7 @@ class BitextFormat:
     def columns(self, origin: str) -> tuple[int | str | None, int | str | None]:
         """Return the columns of both texts in the file ``origin``, defaults filled in."""
         kind = FORMATS[file_format(origin, self.format)]
-        usual = kind.sides or (1, 2)
+        usual: tuple[int | str | None, int | str | None] = kind.sides or (1, 2)
         chosen = self.source_column, self.target_column
         if self.one_text:
             text = kind.text or (1 if self.header else None)
@@ -125,11 +126,17 @@ def file_format(origin: str, format: str | None = None) -> str:
     """Return ``format``, or if it is None the format that the suffix of ``origin`` stands for.
 
     A compression suffix is passed over; any other unknown suffix is plain text. Raises ValueError
-    for a ``format`` that does not exist.
+    for a ``format`` that does not exist, and CorpusError for .csv, whose quoted cells are no lines.
     """
     if format is None:
         stem, suffix = os.path.splitext(origin.lower())
-        return _SUFFIXES.get(os.path.splitext(stem)[1] if suffix in MAGIC else suffix, "plain")
+        suffix = os.path.splitext(stem)[1] if suffix in MAGIC else suffix
+        if suffix == ".csv":
+            raise CorpusError(
+                f"{origin}: comma-separated values are not read; write them as TSV, JSONL or "
+                "Parquet (pandas: to_parquet), or give --format tsv if tabs separate the cells"
+            )
+        return _SUFFIXES.get(suffix, "plain")
     if format not in FORMATS:
         raise ValueError(f"format is {format!r}; it must be one of {', '.join(FORMATS)}")
     return format

@@ -12,6 +12,8 @@ from miner.option_values import Languages
 ENGLISH = "en"
 # Code of ISO 639-2 for text in several languages, whose rows are identified one by one.
 SEVERAL = "mul"
+# Codes of ISO 639-2 for text whose language is not named.
+_UNNAMED = ("mis", SEVERAL, "und", "zxx")
 
 _LANGUAGE = re.compile(r"[A-Za-z]{2,3}([-_][A-Za-z0-9]{2,8})*")
 
@@ -53,19 +55,31 @@ def language_code(text: str) -> str:
     """
     code = str(text).replace("_", "-").split("-")[0].lower()
     formed = isinstance(text, str) and _LANGUAGE.fullmatch(text) is not None
+    if code in _UNNAMED:
+        raise ValueError(f"{text!r} names no language; leave it out, and the text is identified")
     if formed and (code in _SHORT or code in _ENGLISH or len(code) == 3):
         return text
     from difflib import get_close_matches
 
-    mistaken = read_toml(_MISTAKEN)
+    mistaken = _mistaken()
     names = {name.lower(): known for known, name in _ENGLISH.items()}
     names |= {name: known for known, row in mistaken["names"].items() for name in row.split(", ")}
     locale = re.split("[-.@]", str(text).lower().replace("_", "-"), maxsplit=1)[0]  # de_DE.UTF-8
     name = get_close_matches(str(text).strip().lower(), names, 1, 0.8)
-    meant = mistaken["countries"].get(code) or (names[name[0]] if name else None)
+    meant = of_country(code) or (names[name[0]] if name else None)
     meant = meant or (locale if locale in _SHORT or locale in _ENGLISH else None)
     hint = f"; did you mean {describe(meant)}?" if meant else ", such as de, en or zh-Hant"
     raise ValueError(f"{text!r} is no language code{hint}")
+
+
+@cache
+def _mistaken() -> dict[str, dict[str, str]]:
+    return read_toml(_MISTAKEN)
+
+
+def of_country(code: str) -> str | None:
+    """Return the language of a country whose code is mistaken for a language's: ko for kr."""
+    return _mistaken()["countries"].get(code)
 
 
 def language_pair(languages: Sequence[str | None] | None) -> Languages:

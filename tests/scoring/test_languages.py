@@ -157,6 +157,9 @@ def test_codes() -> None:
     for text in ("xx", "?!", "", "klingonisch"):
         with pytest.raises(ValueError, match="such as de, en"):
             language_code(text)
+    for text in ("und", "mul", "zxx-Latn"):
+        with pytest.raises(ValueError, match="names no language; leave it out"):
+            language_code(text)
     assert language_pair(None) == (None, None) and language_pair(["de", None]) == ("de", None)
     for pair in ("de", ("de",), ("de", "en", "fr")):
         with pytest.raises(ValueError, match="give two codes"):
@@ -189,6 +192,8 @@ def test_a_language_that_identification_does_not_know_is_not_contradicted() -> N
     assert romansh.code == "rm" and not romansh.contradicted
     assert not Identified((("kab", 1.0),), "ber", 900).contradicted
     assert Identified((("it", 1.0),), "ber", 900).contradicted
+    assert Identified((("ko", 1.0),), "kr", 900).contradicted  # Kanuri, or Korea
+    assert not Identified((("ha", 1.0),), "kr", 900).contradicted
 
 
 LATIN_HINDI = ["Yeh bahut accha hai.", "Tum kahan ja rahe ho?", "Kya aap mujhe bata sakte hain?"]

@@ -1,6 +1,7 @@
 """Pair features follow their definitions, from the metrics of the kernels."""
 
 import math
+from unicodedata import normalize
 
 import numpy as np
 import pytest
@@ -9,7 +10,7 @@ from miner.encoder.lexicon import Lexicon
 from miner.encoder.part import EncoderPart
 from miner.kernels.tokens import COLUMNS, LONGEST, compare
 from miner.ragged import offsets_of
-from miner.scoring.pair_features import PAIR_FEATURES, TokenizedText, TokenTable
+from miner.scoring.pair_features import PAIR_FEATURES, TokenizedText, TokenTable, tokenize_text
 
 SIZE = 40
 
@@ -41,6 +42,20 @@ def prepared(seed: int, tokens: list[int], numbers: list[list[int]]) -> Tokenize
         np.array([number for one in numbers for number in one], np.uint64),
         offsets_of(np.array([len(one) for one in numbers])),
     )
+
+
+def test_characters_are_counted_as_typed() -> None:
+    def tokenizer(sentences):
+        return np.zeros(0, np.int32), np.zeros(len(sentences) + 1, np.int64)
+
+    text = "Một ngày đẹp ở 서울, übermorgen."
+    forms = [
+        text,
+        normalize("NFD", text),
+        f" {text.replace(' ', '  ')}",
+        text.replace("M", "M\xad"),
+    ]
+    assert tokenize_text(tokenizer, forms, 1).characters.tolist() == [len(text)] * 4
 
 
 def test_features_follow_their_definitions(table: TokenTable) -> None:

@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.raw_lines import put
 
-from miner.text.formats import BitextFormat, check_suffix
+from miner.errors import CorpusError
+from miner.text.formats import BitextFormat, check_suffix, file_format
 from miner.text.layout import Block
 from miner.text.rows import Rows
 
@@ -170,6 +171,13 @@ def test_suffixes_of_outputs(name: str) -> None:
         return
     with pytest.raises(ValueError, match=r"\.txt \.tsv .* \.parquet, .* \.gz \.bz2"):
         check_suffix(name, (".parquet",))
+
+
+@pytest.mark.parametrize("name", ["a.csv", "A.CSV.gz"])
+def test_comma_separated_values_are_refused(name: str) -> None:
+    with pytest.raises(CorpusError, match="comma-separated .* --format tsv if tabs"):
+        file_format(name)
+    assert file_format(name, "tsv") == "tsv"
 
 
 def test_tables_are_known_only_to_commands_that_write_them() -> None:
