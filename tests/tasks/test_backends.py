@@ -25,9 +25,13 @@ MARGIN = SearchSettings(rank="margin")
 
 
 def test_ray_of_which_a_node_is_killed_and_another_joins(corpus, tmp_path, monkeypatch):
-    pytest.importorskip("ray")
+    ray = pytest.importorskip("ray")
     from ray.cluster_utils import Cluster
 
+    # On a busy machine the processes of a node take longer to start than Ray waits by itself.
+    monkeypatch.setattr(ray._private.ray_constants, "RAY_DASHBOARD_STARTUP_TIMEOUT_S", 600)
+    for limit in ("raylet_start_wait_time_s", "worker_register_timeout_seconds"):
+        monkeypatch.setenv(f"RAY_{limit}", "600")
     monkeypatch.setenv("RAY_USAGE_STATS_ENABLED", "0")
     size = 80 << 20
     cluster = Cluster(
@@ -35,13 +39,14 @@ def test_ray_of_which_a_node_is_killed_and_another_joins(corpus, tmp_path, monke
         head_node_args={"num_cpus": 1, "object_store_memory": size, "include_dashboard": False},
     )
     try:
-        node = cluster.add_node(num_cpus=1, object_store_memory=size)
+        node = cluster.add_node(wait=False, num_cpus=1, object_store_memory=size)
+        cluster.wait_for_nodes(timeout=600)
         others: list[object] = []
 
         def report(stage: str, done: int, total: int | None) -> None:
             if done >= 16 and not others:
                 cluster.remove_node(node, allow_graceful=False)
-                others.append(cluster.add_node(num_cpus=1, object_store_memory=size))
+                others.append(cluster.add_node(False, num_cpus=1, object_store_memory=size))
 
         workers = Workers("ray", 2, cluster.address)
         found = corpus.mine(tmp_path / "work", 30, workers, settings=MARGIN, report=report)
