@@ -28,7 +28,7 @@ from miner.cleaning.rows import BitextRows, FilteredRows
 from miner.cleaning.settings import FilterSettings
 from miner.cleaning.write import NAMED
 from miner.config_fields import SettingsError
-from miner.filters.filter_types import GLOBAL, Context
+from miner.filters.filter_types import GLOBAL, MODEL, Context
 from miner.option_values import Languages
 from miner.progress import Reporter, silent
 from miner.scoring.decontaminate_settings import NOTHING, Without
@@ -189,6 +189,8 @@ def filters_config(
         raise SettingsError("--target-precision needs pairs to be ranked by their quality")
     if settings.threshold is not None:
         config = config.with_bound(settings.threshold)
+    if context.model and not config.stage(MODEL) and settings.without.near_vectors is None:
+        note("no filter here reads with a model: --model has no effect")
     return replace(config, repair=config.repair or settings.repair)
 
 

@@ -116,7 +116,7 @@ class FilterSettings:
         None,
         "Try all filters on an evenly spread sample of N rows; write no rows. Workers that need "
         "--work DIR then share DIR.sample.",
-        kind="count",
+        kind="positive count",
         metavar="N",
     )
     repair: bool = option(
@@ -226,8 +226,8 @@ class Split:
     def __post_init__(self) -> None:
         check(self)
         for name, size in (("dev", self.dev), ("test", self.test)):
-            if not 0 <= size < float("inf"):
-                raise ValueError(f"{name} = {size} is no number of rows")
+            if not 0 <= size < float("inf") or (size > 1 and size != int(size)):
+                raise ValueError(f"{name} = {size} is no number of rows, and no share below 1")
         if max(self.dev, self.test) < 1 <= self.dev + self.test:
             raise ValueError(
                 f"dev = {self.dev} and test = {self.test} leave nothing for training; give "

@@ -79,6 +79,8 @@ def align_documents(
     from miner.documents.align_documents import align_documents as align
     from miner.mining.means import load_encoder
 
+    if sentences is None and beads != BeadSettings():
+        raise click.UsageError("--coarse, --split and --unaligned are for --then-sentences; add it")
     sides = sharding.expanded(source), sharding.expanded(target)
     if source == target == "-":
         raise click.UsageError("only one of SOURCE and TARGET can be standard input")

@@ -18,7 +18,7 @@ from miner.documents.stages import NEIGHBORS, Documents
 from miner.encoder.encoder_ref import lent
 from miner.encoder.foreign_encoder import as_encoder
 from miner.encoder.sentence_encoder import SentenceEncoder
-from miner.errors import ResourceError
+from miner.errors import CorpusError, ResourceError
 from miner.index.build import identity
 from miner.index.text_files import stamps
 from miner.knn.settings import SearchSettings
@@ -147,6 +147,7 @@ def align_documents(
             }
             counts["repeated"] = side.task.value["repeated"]
             note(_counted(index.sources[0].path, counts, len(index)))
+            _refuse_missing(index.sources[0].path, list(names_of(side.task.path)), layout)
         languages = languages_of(indexes[0], indexes[1], settings.languages)
         warnings = note_languages(languages, encoder, note)
         for doubt in warnings:
@@ -170,6 +171,18 @@ def align_documents(
             aligned = replace(aligned, sentences=beads)
         then(aligned)
         return aligned
+
+
+def _refuse_missing(collection: str, names: Sequence[Name], layout: DocumentFormat) -> None:
+    """Raise CorpusError if no document has the URL or domain that the layout asks for."""
+    hosts = "no document has a URL with a host, for --by-host"
+    for place, asked, fault in (
+        (1, layout.url != DocumentFormat.url, f"no document has a URL under {layout.url!r}"),
+        (2, layout.by_host, hosts),
+        (2, layout.domain != DocumentFormat.domain, f"no domain under {layout.domain!r}"),
+    ):
+        if names and asked and not any(name[place] for name in names):
+            raise CorpusError(f"{collection}: {fault}")
 
 
 def _counted(name: str, counts: dict[str, int], documents: int) -> str:

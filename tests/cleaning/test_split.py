@@ -171,6 +171,8 @@ def test_what_cannot_be_split(tmp_path: Path) -> None:
         split([path], tmp_path, Split(dev=1, test=1))
     with pytest.raises(ValueError, match="dev = -1 is no number of rows"):
         Split(dev=-1)
+    with pytest.raises(ValueError, match="dev = 1.5 is no number of rows, and no share below 1"):
+        Split(dev=1.5)
     with pytest.raises(ValueError, match="leave nothing for training"):
         Split(dev=0.5, test=0.5)
 

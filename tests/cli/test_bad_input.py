@@ -47,6 +47,7 @@ def test_indexes_of_two_models(ready: Miner, other_model: Path, english_file: Pa
         "search de en --retrieval best",
         "search de en --threshold nan",
         "evaluate mined a b --threshold nan",
+        "align-documents de en --unaligned -o out",
         "index a --embeddings v.npy --model m -o out",
         "index a --dim 5 -o out",
         "index a --add --index SQ8 -o de",

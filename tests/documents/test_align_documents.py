@@ -122,6 +122,9 @@ def test_documents_are_paired_within_their_domain(both, tmp_path, by_host):
     found = miner.align_documents(german, english, layout=layout, keep=Keep(threshold=0.0))
     assert {int(other) % 2 for _, other in named(found)} == {1}
     assert len(named(found) & SHARED) == 15
+    for asked in [{"domain": "web"}] if by_host else [{"url": "address"}, {"by_host": True}]:
+        with pytest.raises(CorpusError, match=r"de.jsonl: no (document has a URL|domain) "):
+            miner.align_documents(german, english, layout=DocumentFormat(**asked))
 
 
 def test_rejects_are_counted(both, tmp_path):
