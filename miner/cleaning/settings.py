@@ -116,7 +116,7 @@ class FilterSettings:
         None,
         "Try all filters on an evenly spread sample of N rows; write no rows. Workers that need "
         "--work DIR then share DIR.sample.",
-        kind="positive count",
+        kind="count",
         metavar="N",
     )
     repair: bool = option(

@@ -123,7 +123,6 @@ def test_the_default_filters(miner, knowing_model, noisy: Path) -> None:
         (("a.tsv", "-o", "x", "c.toml"), "c.toml would be replaced, as the second file of -o"),
         (("a.tsv", "--rejected", "-"), "- is given for two outputs"),
         (("a.tsv", "--top-n", "many"), "'many' is not a count"),
-        (("a.tsv", "--dry-run", "0"), "'0' is not a count"),
         (("a.tsv", "--target-precision", "1"), "is not between 0 and 1"),
         (("a.tsv", "--source-lang", "German!"), "is no language code"),
         (("a.tsv", "--config", "c.toml", "--top-n", "3"), "nothing ranks the pairs"),
