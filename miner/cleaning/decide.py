@@ -196,12 +196,12 @@ def decided(
     return cleaned
 
 
-def to_compare(found: Cleaned, step: Step) -> tuple[np.ndarray, np.ndarray]:
+def to_compare(cleaned: Cleaned, step: Step) -> tuple[np.ndarray, np.ndarray]:
     """Return the rows that a GLOBAL filter compares, ``(m,) int64``, and their rank ``(m,)``."""
-    rows = np.flatnonzero(found.kept)
+    rows = np.flatnonzero(cleaned.kept)
     named = [step.settings[name] for name, setting in step.filter.settings.items() if setting.score]
-    by = next((other for other in found.config.steps if other.label in named), None)
-    rank = found.rank if by is None else found.ranked(by)
+    by = next((other for other in cleaned.config.steps if other.label in named), None)
+    rank = cleaned.rank if by is None else cleaned.ranked(by)
     return rows, np.zeros(len(rows)) if rank is None else rank[rows]
 
 
@@ -219,26 +219,30 @@ def compared_values(
     return values
 
 
-def choose(found: Cleaned, selection: Selection) -> None:
+def choose(cleaned: Cleaned, selection: Selection) -> None:
     """Keep the best of the remaining pairs of a whole text."""
-    assert found.rank is not None
-    rows = np.flatnonzero(found.kept)
-    best = rows[np.lexsort((rows, -found.rank[rows]))]
+    assert cleaned.rank is not None
+    rows = np.flatnonzero(cleaned.kept)
+    best = rows[np.lexsort((rows, -cleaned.rank[rows]))]
     limits = Limits(selection)
-    limits.add(found.rank[best], found.words[best])
-    decide_places(found, selection, best, np.arange(len(best)), limits.kept)
+    limits.add(cleaned.rank[best], cleaned.words[best])
+    decide_places(cleaned, selection, best, np.arange(len(best)), limits.kept)
 
 
 def decide_places(
-    found: Cleaned, selection: Selection, rows: np.ndarray, place: np.ndarray, kept: dict[str, int]
+    cleaned: Cleaned,
+    selection: Selection,
+    rows: np.ndarray,
+    position: np.ndarray,
+    kept: dict[str, int],
 ) -> None:
     """Keep the best of the remaining pairs ``rows (m,)``.
 
-    ``place (m,)``: rank among all pairs of the run, from 0; ``kept`` as in :class:`Limits`.
+    ``position (m,)``: in the ranking of the whole run, from 0; ``kept``: see :class:`Limits`.
     """
-    seen = np.zeros(found.count, dtype=bool)
+    seen = np.zeros(cleaned.count, dtype=bool)
     seen[rows] = True
     for label, bounds in selection.limits:
-        bad = np.zeros(found.count, dtype=bool)
-        bad[rows[place >= kept[label]]] = True
-        found._remove(label, bounds, seen, bad)
+        bad = np.zeros(cleaned.count, dtype=bool)
+        bad[rows[position >= kept[label]]] = True
+        cleaned._remove(label, bounds, seen, bad)

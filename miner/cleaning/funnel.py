@@ -55,24 +55,24 @@ class FilterSummary:
         return int(total[enough].max(initial=0))
 
 
-def summary(found: Cleaned) -> FilterSummary:
+def summary(cleaned: Cleaned) -> FilterSummary:
     """Count the results of a run."""
-    step, quality, levels = found.config.ranking, None, None
-    if step is not None and step.name == "quality" and found.rank is not None:
-        kept = found.rank[found.kept]
+    step, quality, levels = cleaned.config.ranking, None, None
+    if step is not None and step.name == "quality" and cleaned.rank is not None:
+        kept = cleaned.rank[cleaned.kept]
         quality = int(np.rint(kept * UNITS).astype(np.int64).sum())
         level = np.minimum((kept * LEVELS).astype(np.int64), LEVELS - 1)
         levels = tuple(np.bincount(level, minlength=LEVELS).tolist())
     return FilterSummary(
-        found.count,
-        int(found.kept.sum()),
-        int(found.words.sum(dtype=np.int64)),
-        int(found.words[found.kept].sum(dtype=np.int64)),
-        int(np.count_nonzero(found.state & REPLACED)),
-        int(np.count_nonzero(found.state & REPAIRED)),
+        cleaned.count,
+        int(cleaned.kept.sum()),
+        int(cleaned.words.sum(dtype=np.int64)),
+        int(cleaned.words[cleaned.kept].sum(dtype=np.int64)),
+        int(np.count_nonzero(cleaned.state & REPLACED)),
+        int(np.count_nonzero(cleaned.state & REPAIRED)),
         quality,
         levels,
-        tuple(found.stages),
+        tuple(cleaned.stages),
     )
 
 
@@ -102,62 +102,63 @@ def merged(parts: Sequence[FilterSummary], labels: Sequence[str]) -> FilterSumma
     return FilterSummary(**counts, quality=quality, levels=levels or None, stages=tuple(stages))
 
 
-def table(found: FilterSummary) -> str:
+def table(totals: FilterSummary) -> str:
     """Format the funnel for people, with a summary of all rows on top."""
+    part = share(totals.kept, totals.rows)
     lines = [
-        f"{count_of(found.rows, 'row')}: {found.kept:,} kept ({share(found.kept, found.rows)}), "
-        f"{found.rows - found.kept:,} rejected; {found.words_kept:,} words kept on the target's "
+        f"{count_of(totals.rows, 'row')}: {totals.kept:,} kept ({part}), "
+        f"{totals.rows - totals.kept:,} rejected; {totals.words_kept:,} words kept on the target's "
         "side"
     ]
-    seconds = sum(stage.seconds for stage in found.stages)
-    lines += notes(found)
+    seconds = sum(stage.seconds for stage in totals.stages)
+    lines += notes(totals)
     heads = ("filter", "bounds", "looked at", "alone", "removed", "left", "words left", "time")
     rows: list[tuple[str, ...]] = [heads]
-    for row in found.stages:
+    for row in totals.stages:
         counts = row.seen, row.alone, row.removed, row.left, row.left_words
         time = share(row.seconds, seconds) if row.seconds else ""
         rows.append((row.label, row.bounds, *(f"{count:,}" for count in counts), time))
     return "\n".join([*lines, *aligned(rows, left=2)])
 
 
-def notes(found: FilterSummary) -> list[str]:
+def notes(totals: FilterSummary) -> list[str]:
     """Return lines with further facts: replaced bytes, repaired rows, mean quality, a warning."""
     out = []
-    if found.replaced:
-        out.append(f"{found.replaced:,} rows had bytes that are not UTF-8 replaced")
-    if found.repaired:
-        out.append(f"{found.repaired:,} rows were repaired")
-    if found.precision is not None:
-        out.append(f"mean quality of what is kept: {found.precision:.3f}")
-        if found.precision < LOW:
+    if totals.replaced:
+        out.append(f"{totals.replaced:,} rows had bytes that are not UTF-8 replaced")
+    if totals.repaired:
+        out.append(f"{totals.repaired:,} rows were repaired")
+    if totals.precision is not None:
+        out.append(f"mean quality of what is kept: {totals.precision:.3f}")
+        if totals.precision < LOW:
             out.append(
-                f"up to {1 - found.precision:.0%} of it may be wrong; --target-precision "
-                f"{ADVISED:g} would keep about {count_of(found.reaching(ADVISED), 'row')}"
+                f"up to {1 - totals.precision:.0%} of it may be wrong; --target-precision "
+                f"{ADVISED:g} would keep about {count_of(totals.reaching(ADVISED), 'row')}"
             )
-    text = warning(found)
+    text = warning(totals)
     return out if text is None else [*out, f"warning: {text}"]
 
 
-def warning(found: FilterSummary) -> str | None:
+def warning(totals: FilterSummary) -> str | None:
     """Return a warning if the run keeps nothing, else None."""
-    if found.kept or not found.rows:
+    if totals.kept or not totals.rows:
         return None
-    most = max(found.stages, key=lambda stage: stage.removed)
+    most = max(totals.stages, key=lambda stage: stage.removed)
     return (
         f"nothing is kept; {most.label} removed most: are the languages and columns right, and is "
         "the model one of these languages?"
     )
 
 
-def as_dict(found: FilterSummary) -> dict[str, Any]:
+def as_dict(totals: FilterSummary) -> dict[str, Any]:
     """Return the funnel for programs: counts, and processor time in seconds by filter."""
     return {
-        "rows": found.rows,
-        "kept": found.kept,
-        "words kept": found.words_kept,
-        "mean quality": found.precision,
-        "repaired": found.repaired,
-        "filters": [dataclasses.asdict(stage) for stage in found.stages],
+        "rows": totals.rows,
+        "kept": totals.kept,
+        "words kept": totals.words_kept,
+        "mean quality": totals.precision,
+        "repaired": totals.repaired,
+        "filters": [dataclasses.asdict(stage) for stage in totals.stages],
     }
 
 

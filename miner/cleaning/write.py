@@ -24,7 +24,7 @@ NAMED = ".rows"
 
 
 def write_rows(
-    found: Cleaned, rows: Rows, outputs: Mapping[str, Path], report: Reporter = silent
+    cleaned: Cleaned, rows: Rows, outputs: Mapping[str, Path], report: Reporter = silent
 ) -> None:
     """Write each row once, in order, with all its columns unchanged, to one of the outputs.
 
@@ -42,11 +42,11 @@ def write_rows(
                 file.write(rows.head + b"\n")
             if bad is not None and "rejected" not in named:
                 bad.write(rows.head + b"\tfilter\tvalue\n")
-        naming = namers(found) if bad is not None else {}
+        naming = namers(cleaned) if bad is not None else {}
         done = 0
         for block in rows.blocks(ROWS):
-            raws = _written(found, rows, block, done)
-            removed = found.removed[done : done + len(block)].tolist()
+            raws = _written(cleaned, rows, block, done)
+            removed = cleaned.removed[done : done + len(block)].tolist()
             stay = [raw for raw, reason in zip(raws, removed, strict=True) if reason < 0]
             for side, output in enumerate(kept):
                 if len(kept) > 1:
@@ -58,24 +58,24 @@ def write_rows(
                 faults = _faults(naming, rows, raws, removed, block.first)
                 for row, (raw, reason) in enumerate(zip(raws, removed, strict=True), done):
                     if reason >= 0:
-                        label = found.reasons[reason] + faults.get(row - done, "")
-                        cells = {"filter": label, "value": found.value(row)}
+                        label = cleaned.reasons[reason] + faults.get(row - done, "")
+                        cells = {"filter": label, "value": cleaned.value(row)}
                         gone.append(_line(rows, raw, "rejected" in named, cells))
                 bad.write(_text(gone))
             if lines is not None:
                 part = slice(done, done + len(block))
-                lines.write(_text(score_lines(found, part)))
+                lines.write(_text(score_lines(cleaned, part)))
             done += len(block)
-            report("writing", done, found.count)
+            report("writing", done, cleaned.count)
 
 
-def namers(found: Cleaned) -> dict[int, Callable[[Batch], list[Fault]]]:
+def namers(cleaned: Cleaned) -> dict[int, Callable[[Batch], list[Fault]]]:
     """Return functions that name the faults of rows, by index of the reason for removal."""
     out = {}
-    for step in found.config.steps:
-        number = found.reasons.index(step.label) if step.label in found.reasons else -2
-        if step.filter.faults is not None and (found.removed == number).any():
-            out[number] = step.filter.faults(step.settings, found.config.context)
+    for step in cleaned.config.steps:
+        number = cleaned.reasons.index(step.label) if step.label in cleaned.reasons else -2
+        if step.filter.faults is not None and (cleaned.removed == number).any():
+            out[number] = step.filter.faults(step.settings, cleaned.config.context)
     return out
 
 
@@ -162,13 +162,13 @@ def _opened(path: Path) -> Iterator[IO[Any]]:
             yield file
 
 
-def _written(found: Cleaned, rows: Rows, block: Block, first: int) -> list[Raw]:
+def _written(cleaned: Cleaned, rows: Rows, block: Block, first: int) -> list[Raw]:
     """Return the rows of a block for writing: unchanged unless texts were repaired or replaced."""
     raws = list(block.raw)
-    changed = found.state[first : first + len(block)] & (REPLACED | REPAIRED)
+    changed = cleaned.state[first : first + len(block)] & (REPLACED | REPAIRED)
     for number in np.flatnonzero(changed).tolist():
         single = Block(block.first + number, [raws[number]])
-        texts = repaired(rows.layout.texts(single), found.config.repair)
+        texts = repaired(rows.layout.texts(single), cleaned.config.repair)
         raws[number] = rows.layout.with_texts(raws[number], texts.source[0], texts.target[0])
     return raws
 
@@ -177,14 +177,14 @@ def _text(lines: list[bytes]) -> bytes:
     return b"\n".join(lines) + b"\n" if lines else b""
 
 
-def score_lines(found: Cleaned, part: slice) -> list[bytes]:
+def score_lines(cleaned: Cleaned, part: slice) -> list[bytes]:
     """Format all scores of some rows as JSON by label; null if not computed or infinite."""
     columns = []
-    for step in found.config.steps:
+    for step in cleaned.config.steps:
         form = "%d" if step.filter.whole else "%.6g"
-        values = found.scores(step.label)[part].tolist()
+        values = cleaned.scores(step.label)[part].tolist()
         columns.append([form % value if math.isfinite(value) else "null" for value in values])
     # Formatted without the json module, which takes five times as long.
-    labels = [json.dumps(step.label).replace("%", "%%") for step in found.config.steps]
+    labels = [json.dumps(step.label).replace("%", "%%") for step in cleaned.config.steps]
     line = "{" + ", ".join(f"{label}: %s" for label in labels) + "}"
     return [(line % values).encode() for values in zip(*columns, strict=True)]

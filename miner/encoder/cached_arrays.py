@@ -66,30 +66,32 @@ def cached_arrays(
     return arrays
 
 
-def _opened(place: Path, names: Sequence[str]) -> dict[str, np.ndarray] | None:
+def _opened(directory: Path, names: Sequence[str]) -> dict[str, np.ndarray] | None:
     """Map the arrays of an entry; None if a file has changed or is not private.
 
     Copies of folders and layers of an image lose fractions of a second, and another process may
     replace the entry meanwhile. No warning is needed: the arrays are computed again.
     """
     try:
-        if not is_safe(place.parent) or read_json(place / _STAMPS) != _stamps(place, names):
+        if not is_safe(directory.parent) or read_json(directory / _STAMPS) != _stamps(
+            directory, names
+        ):
             raise ValueError("altered")
         with suppress(OSError):  # the folder may belong to the administrator
-            os.utime(place)  # marks it as in use
-        return {name: _array(place / f"{name}.npy") for name in names}
+            os.utime(directory)  # marks it as in use
+        return {name: _array(directory / f"{name}.npy") for name in names}
     except (OSError, ValueError, EOFError):
         return None
 
 
-def is_safe(place: Path) -> bool:
+def is_safe(directory: Path) -> bool:
     """Return True for a folder of this user or the administrator that nobody else can write to.
 
     The C loops do not check all offsets in cached arrays.
     """
     if os.name == "nt":
         return True
-    status = place.lstat()
+    status = directory.lstat()
     return status.st_uid in (0, os.getuid()) and not status.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
 
 
@@ -97,12 +99,12 @@ def _array(path: Path) -> np.ndarray:
     return np.asarray(np.load(path, "c" if path.stat().st_size > _PAGE else None))
 
 
-def _stamps(place: Path, names: Sequence[str]) -> dict[str, list[int]]:
+def _stamps(directory: Path, names: Sequence[str]) -> dict[str, list[int]]:
     """Return the size of each file, and the second of its last change.
 
     A checksum of 100 MB would take longer than the rest of a small job.
     """
-    stats = {name: (place / f"{name}.npy").stat() for name in names}
+    stats = {name: (directory / f"{name}.npy").stat() for name in names}
     return {name: [stat.st_size, int(stat.st_mtime)] for name, stat in stats.items()}
 
 
@@ -138,11 +140,11 @@ def _code() -> str:
     return digest.hexdigest()
 
 
-def _remove_unused(place: Path) -> None:
+def _remove_unused(directory: Path) -> None:
     oldest = time.time() - STALE_DAYS * 24 * 3600
-    for entry in place.glob("*.arrays"):
+    for entry in directory.glob("*.arrays"):
         if entry.stat().st_mtime < oldest:
             shutil.rmtree(entry, ignore_errors=True)
-    for entry in place.glob("*.digest*"):  # of miner.encoder.checked_files
+    for entry in directory.glob("*.digest*"):  # of miner.encoder.checked_files
         if entry.stat().st_mtime < oldest:
             entry.unlink(missing_ok=True)

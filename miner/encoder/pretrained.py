@@ -50,13 +50,13 @@ def open_pretrained(
     """
     parts = split_name(name)
     assert parts is not None
-    kind, place = parts
-    local = _directory(kind, place)
+    kind, address = parts
+    local = _directory(kind, address)
     if kind == HF:
-        return SentenceTransformerModel(local or place, local, loading, threads, device, side)
+        return SentenceTransformerModel(local or address, local, loading, threads, device, side)
     if loading != USUAL:
         raise ArtifactError(f"{name}: prompts and --runtime are for hf: models; leave them out")
-    return Model2VecModel(local or place, local, threads)
+    return Model2VecModel(local or address, local, threads)
 
 
 class SentenceTransformerModel(ForeignEncoder):
@@ -64,14 +64,14 @@ class SentenceTransformerModel(ForeignEncoder):
 
     def __init__(
         self,
-        place: str,
+        address: str,
         local: str | None,
         loading: Loading,
         threads: int | None,
         device: str,
         side: str | None,
     ):
-        self.name, self.loading = f"{HF}:{place}", loading
+        self.name, self.loading = f"{HF}:{address}", loading
         transformers = library("sentence_transformers", self.name, "hf")
         self._threads = thread_count(threads)
         self.device = resolve_device(device)
@@ -79,12 +79,12 @@ class SentenceTransformerModel(ForeignEncoder):
             import_module("transformers.utils.logging").disable_progress_bar()
         with loads(self.name), torch_threads(self._threads):
             self.loaded = transformers.SentenceTransformer(
-                place,
+                address,
                 device=self.device,
                 backend=loading.backend,
                 local_files_only=local is not None,
             )
-        directory = _snapshot(place, local)
+        directory = _snapshot(address, local)
         self.licence = stated_licence(directory)
         usual_prompt = _usual_prompt(self.loaded)
         self.prompts = (
@@ -168,14 +168,14 @@ class SentenceTransformerModel(ForeignEncoder):
 class Model2VecModel(ForeignEncoder):
     """Model of model2vec: a mean of embeddings. No sentence is cut."""
 
-    def __init__(self, place: str, local: str | None, threads: int | None):
-        self.name = f"{MODEL2VEC}:{place}"
+    def __init__(self, address: str, local: str | None, threads: int | None):
+        self.name = f"{MODEL2VEC}:{address}"
         model2vec = library("model2vec", self.name, "hf")
         self._threads = thread_count(threads)
         with loads(self.name):
             # Cached files are not downloaded again.
-            self.loaded = model2vec.StaticModel.from_pretrained(place, force_download=False)
-        directory = _snapshot(place, local)
+            self.loaded = model2vec.StaticModel.from_pretrained(address, force_download=False)
+        directory = _snapshot(address, local)
         self.fingerprint, self.licence = directory_digest(directory), stated_licence(directory)
         super().__init__()
 
@@ -232,33 +232,33 @@ def _files(directory: Path, backend: str) -> list[Path]:
     return [path for path in paths if path.suffix != ".bin" or path.parent not in newer]
 
 
-def _directory(kind: str, place: str) -> str | None:
+def _directory(kind: str, address: str) -> str | None:
     """Return the absolute path of a directory with an encoder; None for a name of the hub."""
-    if not place:
+    if not address:
         raise ArtifactError(f"{kind}: names no encoder; write {kind}:DIR or {kind}:NAME")
-    path = Path(place).expanduser()
+    path = Path(address).expanduser()
     if not path.is_dir():
-        if path.is_absolute() or place.startswith((".", "~")) or place.count("/") > 1:
-            raise ArtifactError(f"{kind}:{place}: no such directory")
+        if path.is_absolute() or address.startswith((".", "~")) or address.count("/") > 1:
+            raise ArtifactError(f"{kind}:{address}: no such directory")
         return None
     if not any((path / name).is_file() for name in MARKERS[kind]):
         raise ArtifactError(
-            f"{kind}:{place}: no encoder in this directory (neither "
+            f"{kind}:{address}: no encoder in this directory (neither "
             f"{' nor '.join(MARKERS[kind])} is there)"
         )
     if (path / "config.json").is_file():
         start = (path / "config.json").read_text(encoding="utf-8", errors="replace")[:200]
         if '"bitext-miner model"' in start:
-            raise ArtifactError(f"{kind}:{place}: a model of this program; leave out {kind}:")
+            raise ArtifactError(f"{kind}:{address}: a model of this program; leave out {kind}:")
     return str(path.resolve())
 
 
-def _snapshot(place: str, local: str | None) -> Path:
+def _snapshot(address: str, local: str | None) -> Path:
     """Return the directory of a loaded encoder."""
     if local is not None:
         return Path(local)
     hub = import_module("huggingface_hub")
-    return Path(hub.snapshot_download(place, local_files_only=True))
+    return Path(hub.snapshot_download(address, local_files_only=True))
 
 
 @contextmanager

@@ -34,12 +34,12 @@ class Curve:
     most: bool
 
 
-def curve_of(found: Cleaned, free: Cleaned) -> Curve:
+def curve_of(cleaned: Cleaned, free: Cleaned) -> Curve:
     """Compute the curve of a run, at thresholds of six digits.
 
     ``free`` is the same run without a bound on the ranking score.
     """
-    step = found.config.ranking
+    step = cleaned.config.ranking
     assert step is not None and free.rank is not None
     rows = np.flatnonzero(free.kept)
     rows = rows[np.argsort(-free.rank[rows], kind="stable")]
@@ -47,7 +47,7 @@ def curve_of(found: Cleaned, free: Cleaned) -> Curve:
     sign = 1 if step.filter.better == "higher" else -1
     bound = step.minimum if sign > 0 else step.maximum
     most = any(
-        np.isnan(free.scores(other.label)[rows]).any() for other in found.config.stage(MODEL)
+        np.isnan(free.scores(other.label)[rows]).any() for other in cleaned.config.stage(MODEL)
     )
     total = len(rows)
     tried = np.linspace(1, total, min(STEPS, total)).astype(np.int64)
@@ -55,7 +55,7 @@ def curve_of(found: Cleaned, free: Cleaned) -> Curve:
     if len(finite):  # more thresholds, at equal distances
         more = np.linspace(finite[0], finite[-1], STEPS)
         tried = np.concatenate([tried, np.searchsorted(-rank, -more, side="right")])
-    tried = np.append(tried, min(int(found.kept.sum()), total))
+    tried = np.append(tried, min(int(cleaned.kept.sum()), total))
     limits = _lax(rank[np.unique(tried[tried > 0]) - 1])
     limits = np.append(limits, [] if bound is None else [sign * bound])
     # Compared in float32, like bounds.
@@ -64,7 +64,7 @@ def curve_of(found: Cleaned, free: Cleaned) -> Curve:
     limits, count = limits[count > 0], count[count > 0]
     words = np.cumsum(free.words[rows], dtype=np.int64)
     means = np.cumsum(rank) / np.arange(1, total + 1)
-    now = int(np.searchsorted(count, found.kept.sum(), side="right")) - 1
+    now = int(np.searchsorted(count, cleaned.kept.sum(), side="right")) - 1
     return Curve(
         sign * limits,
         count,
@@ -102,12 +102,12 @@ def _legend(chart: Any) -> None:
     chart.legend.padding = 0
 
 
-def histogram(one: StepSummary, now: float | None) -> Any:
+def histogram(summary: StepSummary, now: float | None) -> Any:
     """Draw a histogram of scores, coloured by the filter's decision, with a line at ``now``."""
     from bokeh.models import Label, Range1d, Span
 
-    step, edges = one.step, one.edges
-    most = int((one.inside + one.outside).max())
+    step, edges = summary.step, summary.edges
+    most = int((summary.inside + summary.outside).max())
     margin = (edges[-1] - edges[0]) * 0.01
     chart = _figure(
         height=230,
@@ -125,11 +125,11 @@ def histogram(one: StepSummary, now: float | None) -> Any:
         if step.filter.whole:
             low, high = np.ceil(low), np.floor(high)
         text = f"{low:.6g}" if step.filter.whole and low == high else f"{low:.6g} to {high:.6g}"
-        text = f"up to {high:.6g}" if bar == 0 and one.below else text
-        said.append(f"from {low:.6g}" if bar == last and one.above else text)
+        text = f"up to {high:.6g}" if bar == 0 and summary.below else text
+        said.append(f"from {low:.6g}" if bar == last and summary.above else text)
     for name, count, color in (
-        ("within the bounds", one.inside, INSIDE),
-        ("beyond them", one.outside, OUTSIDE),
+        ("within the bounds", summary.inside, INSIDE),
+        ("beyond them", summary.outside, OUTSIDE),
     ):
         some = count > 0
         if not some.any():
@@ -171,11 +171,11 @@ def _lines(step: Step, edges: np.ndarray) -> Iterable[tuple[float, str, float]]:
             yield bound, sign, cut
 
 
-def thresholds(found: Cleaned, curve: Curve) -> Any:
+def thresholds(cleaned: Cleaned, curve: Curve) -> Any:
     """Draw pairs and words kept by threshold of the ranking score; a line marks the current one."""
     from bokeh.models import LinearAxis, NumeralTickFormatter, Range1d
 
-    step = found.config.ranking
+    step = cleaned.config.ranking
     assert step is not None
     chart = _figure(height=300, tools="pan,xwheel_zoom,box_zoom,reset", toolbar_location="right")
     finite = curve.threshold[np.isfinite(curve.threshold)]

@@ -236,16 +236,16 @@ def _interval(bounds: tuple[float, float] | None) -> str:
     return "" if bounds is None else f" (90% interval {interval_text(bounds)})"
 
 
-def _samples(found: SearchResult, threshold: float | None) -> list[dict[str, Any]]:
+def _samples(search: SearchResult, threshold: float | None) -> list[dict[str, Any]]:
     """Return pairs around the threshold, and of every band of scores."""
-    pairs = found.pairs
+    pairs = search.pairs
     parts = []
     if threshold is not None and 0 <= threshold <= 1:
         kept = pairs.count_at_least(threshold)
         above = range(max(0, kept - AROUND), kept)
         below = range(kept, min(len(pairs), kept + AROUND))
-        parts.append(_group("Just above the threshold", found, above))
-        parts.append(_group("Just below the threshold", found, below))
+        parts.append(_group("Just above the threshold", search, above))
+        parts.append(_group("Just below the threshold", search, below))
     for low, high in BANDS:
         # Scores descend; the highest band includes scores of 1.
         first = np.searchsorted(-pairs.score, -high, side="right") if high < 1 else 0
@@ -254,39 +254,39 @@ def _samples(found: SearchResult, threshold: float | None) -> list[dict[str, Any
             np.unique(np.linspace(first, last - 1, SAMPLES).astype(int)) if last > first else ()
         )
         title = f"Score from {low:g} to {high:g}: {last - first:,} pairs"
-        parts.append(_group(title, found, chosen))
+        parts.append(_group(title, search, chosen))
     return parts
 
 
-def _suspects(found: SearchResult, threshold: float | None) -> list[dict[str, Any]]:
+def _suspects(search: SearchResult, threshold: float | None) -> list[dict[str, Any]]:
     """Return the best kept pairs of each suspicious kind."""
-    pairs = found.pairs
+    pairs = search.pairs
     kept = pairs.score >= (0.5 if threshold is None else threshold)
     popular = np.maximum(
-        _popularity(found.backward.row, len(pairs.source))[pairs.source_row],
-        _popularity(found.forward.row, len(pairs.target))[pairs.target_row],
+        _popularity(search.backward.row, len(pairs.source))[pairs.source_row],
+        _popularity(search.forward.row, len(pairs.target))[pairs.target_row],
     )
-    hub = popular > 10 * found.settings.neighbors
-    kinds = [*_of_tokens(found), ("Hubs: sentences that are near to a great many others", hub)]
+    hub = popular > 10 * search.settings.neighbors
+    kinds = [*_of_tokens(search), ("Hubs: sentences that are near to a great many others", hub)]
     return [
         _group(
             f"{title}: {np.count_nonzero(kept & which):,} of the pairs kept",
-            found,
+            search,
             np.flatnonzero(kept & which)[:SUSPECTS],
         )
         for title, which in kinds
     ]
 
 
-def _of_tokens(found: SearchResult) -> list[tuple[str, np.ndarray]]:
+def _of_tokens(search: SearchResult) -> list[tuple[str, np.ndarray]]:
     """Return the kinds detected by token ids, with a mask of pairs; none without verification."""
-    pairs = found.pairs
-    if pairs.features is None or found.source_text is None or found.target_text is None:
+    pairs = search.pairs
+    if pairs.features is None or search.source_text is None or search.target_text is None:
         return []
     feature = dict(zip(FEATURES, pairs.features.T, strict=True))
     pieces = np.minimum(
-        np.diff(found.source_text.offsets)[pairs.source_row],
-        np.diff(found.target_text.offsets)[pairs.target_row],
+        np.diff(search.source_text.offsets)[pairs.source_row],
+        np.diff(search.target_text.offsets)[pairs.target_row],
     )
     return [
         ("Numbers disagree", feature["numbers_differ"] > 0),
@@ -300,25 +300,25 @@ def _popularity(rows: np.ndarray, size: int) -> np.ndarray:
     return np.bincount(rows[rows >= 0], minlength=size)
 
 
-def _group(title: str, found: SearchResult, chosen: Iterable[int]) -> dict[str, Any]:
+def _group(title: str, search: SearchResult, chosen: Iterable[int]) -> dict[str, Any]:
     """Return a group of pairs: score, q-value and both sides, in pieces of text with highlights."""
-    pairs = found.pairs.take(np.array(list(chosen), dtype=np.int64))
+    pairs = search.pairs.take(np.array(list(chosen), dtype=np.int64))
     q_values = [None] * len(pairs) if pairs.q_value is None else pairs.q_value.tolist()
     rows = [
-        {"score": score, "q_value": q_value, "sides": _sides(found, source, target)}
+        {"score": score, "q_value": q_value, "sides": _sides(search, source, target)}
         for (score, source, target), q_value in zip(pairs.texts(), q_values, strict=True)
     ]
     return {"title": title, "pairs": rows}
 
 
 def _sides(
-    found: SearchResult, source: str, target: str
+    search: SearchResult, source: str, target: str
 ) -> list[tuple[list[tuple[str, bool]], str]]:
     """Return the pieces of both sentences, True for words to highlight, and a note."""
-    if found.verifier is None:
+    if search.verifier is None:
         return [([(source, False)], ""), ([(target, False)], "")]
     sides = []
-    texts, matched = (source, target), match(found.verifier, source, target)
+    texts, matched = (source, target), match(search.verifier, source, target)
     for text, tokens, spans in zip(texts, matched, spans_of(texts, matched), strict=True):
         notes = [
             f"{token.text.strip()}: usually {' or '.join(token.usual)}"

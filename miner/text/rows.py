@@ -171,8 +171,8 @@ class Rows:
             )
         self.count = done
 
-    def cut(self, size: int, place: Path) -> int:
-        """Copy the rows to files in ``place``, ``size`` rows to a piece; return the number of
+    def cut(self, size: int, directory: Path) -> int:
+        """Copy the rows to files in ``directory``, ``size`` rows to a piece; return the number of
         pieces.
 
         No file is written if one piece would hold all rows. :meth:`piece` reads a piece.
@@ -186,7 +186,7 @@ class Rows:
                     if done % size == 0:
                         stack.close()
                         files = [
-                            stack.enter_context(self._begin(place, done // size, side))
+                            stack.enter_context(self._begin(directory, done // size, side))
                             for side in range(len(self.origins))
                         ]
                     some = raw[: size - done % size]
@@ -195,22 +195,22 @@ class Rows:
                     raw, done = raw[len(some) :], done + len(some)
         if 0 < done <= size:
             for side in range(len(self.origins)):
-                _piece_file(place, 0, side).unlink()
+                _piece_file(directory, 0, side).unlink()
         return max(1, -(-done // size))
 
-    def _begin(self, place: Path, number: int, side: int) -> IO[bytes]:
+    def _begin(self, directory: Path, number: int, side: int) -> IO[bytes]:
         """Open a file of a piece, and write the head of its text."""
-        file = open(_piece_file(place, number, side), "wb")  # noqa: SIM115
+        file = open(_piece_file(directory, number, side), "wb")  # noqa: SIM115
         file.write(codecs.BOM_UTF8)
         if self.layout.heads[side]:
             file.write((self.head or b"") + LINE_END)
         return file
 
-    def piece(self, place: Path, number: int, size: int) -> Rows:
+    def piece(self, directory: Path, number: int, size: int) -> Rows:
         """Return the rows of one piece. Errors name the lines of the whole text."""
         piece = copy(self)
         files = range(len(self.origins))
-        piece.origins = tuple(str(_piece_file(place, number, side)) for side in files)
+        piece.origins = tuple(str(_piece_file(directory, number, side)) for side in files)
         piece._held = [None for _ in files]
         piece.count, piece.offset = None, number * size
         if number:
@@ -271,5 +271,5 @@ def spread_rows(count: int, size: int) -> np.ndarray:
     return np.unique(np.linspace(0, count - 1, size).astype(np.int64))
 
 
-def _piece_file(place: Path, number: int, side: int) -> Path:
-    return place / f"{number:05}.{side}"
+def _piece_file(directory: Path, number: int, side: int) -> Path:
+    return directory / f"{number:05}.{side}"
