@@ -197,7 +197,7 @@ def split(data: PairData, heldout: int, seed: int) -> tuple[np.ndarray, np.ndarr
     single = np.flatnonzero(first.reshape(text.shape).all(axis=1) & data.same[order])
     marked = int(data.held_out[order[single]].sum())
     held = np.sort(order[single[: marked + min(heldout, len(data) // 10)]])
-    # Text id and number of the languages in one integer.
+    # The same text counts only within its language pair: text id and pair in one integer.
     keyed = data.text * (1 << 16) + (data.language[:, None].astype(np.int64) - UNKNOWN)
     touches = np.isin(keyed, keyed[held]).any(axis=1)
     return np.flatnonzero(~touches & ~data.held_out), held

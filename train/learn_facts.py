@@ -21,14 +21,17 @@ from miner_train.data import SplitPairs
 from miner_train.fact_classes import fact_classes
 from miner_train.language_texts import rows_by_languages
 
-# Most pairs of a language to learn from, and fewest; sentences with a feature, and with a class.
-MOST, FEWEST, SEEN, PRESENT = 400_000, 1000, 8, 10
-# Standard deviations from independence of a feature and class; features of a class, of a kind with
-# few classes more.
-APART, PER_CLASS, OF_FEW = 3.0, 400, {"negation": 8000, "person": 4000, "opposite": 800}
-# Passes before and after weights are dropped; rate, sparsity and decay of FTRL-Proximal.
+# Maximum and minimum pairs of a language to learn from.
+MOST, FEWEST = 400_000, 1000
+# Minimum sentences with a feature, and with a class.
+SEEN, PRESENT = 8, 10
+# Minimum distance of a feature and a class from independence, in standard deviations.
+APART = 3.0
+# Maximum features of a class; kinds with few classes have more.
+PER_CLASS, OF_FEW = 400, {"negation": 8000, "person": 4000, "opposite": 800}
+# Passes before and after small weights are dropped; rate, sparsity and decay of FTRL-Proximal.
 PASSES, RATE, SPARSE, DECAY = (6, 5), 1.0, 0.5, 0.5
-# Most weights of a language by kind, and the least one.
+# Maximum weights of a language by kind, and the smallest absolute weight that is kept.
 WEIGHTS = {"negation": 4500, "number": 2000, "person": 6000, "time": 1000, "opposite": 5000}
 LEAST = 0.05
 # Logit of a class that the text of a language hardly has.

@@ -70,7 +70,7 @@ def _extended(known: np.ndarray, rows: np.ndarray, vectors: np.ndarray) -> np.nd
     square = left.T @ left
     square += RIDGE * np.trace(square) / len(square) * np.eye(len(square))
     predicted = vectors[new] @ np.linalg.solve(square, left.T @ right)
-    # A least-squares fit is shorter than its data.
+    # Vectors predicted by least squares are too short, so they get the usual length.
     usual = np.median(np.linalg.norm(right, axis=1)) if len(right) else 1.0
     start = known.copy()
     start[rows[new]] = unit_rows(predicted.astype(np.float32)) * np.float32(usual)
