@@ -86,6 +86,10 @@ def option_name(name: str) -> str:
     return "--" + name.replace("_", "-")
 
 
+# Ranges of the kinds of values that the command line converts by itself.
+_RANGES = {"count": "[0, inf)", "positive count": "[1, inf)", "share": "(0, 1)"}
+
+
 def check(config: Any) -> None:
     """Check each value against its setting. Raises ValueError that begins with the field's name."""
     described = settings(config)
@@ -100,8 +104,11 @@ def check(config: Any) -> None:
                 joined = ", nor several different ones joined by '+'" if option.several else ""
                 choices = ", ".join(option.choices)
                 raise ValueError(f"{name} = {value!r} is not one of {choices}{joined}")
-        if option.within and not _lies_within(value, option.within):
-            raise ValueError(f"{name} = {value!r} is out of range {option.within}")
+        within = option.within or _RANGES.get(option.kind)
+        if within and not _lies_within(value, within):
+            raise ValueError(f"{name} = {value!r} is out of range {within}")
+        if option.kind in ("count", "positive count") and value != int(value):
+            raise ValueError(f"{name} = {value!r} is no whole number")
     usual = {item.name: item.default for item in dataclasses.fields(config)}
     strict = [name for name, option in described.items() if option.need and not option.idle]
     changed = [name for name in strict if values[name] != usual[name]]

@@ -79,7 +79,7 @@ class Selection:
     @property
     def range(self) -> tuple[float, float]:
         """Bounds of ``percentile``; in descending order if it is invalid."""
-        low, _, high = (self.percentile or "").partition(":")
+        low, _, high = str(self.percentile).partition(":")
         try:
             return float(low), float(high)
         except ValueError:

@@ -95,7 +95,7 @@ def check_writable(outputs: Iterable[str | None]) -> None:
         raise click.UsageError("- is given for two outputs; name a file for one of them")
     for path in paths:
         resolved = os.path.realpath(path)
-        if path != "-" and not os.path.isdir(os.path.dirname(resolved)):
+        if path != "-" and not (os.path.exists(path) or os.path.isdir(os.path.dirname(resolved))):
             raise resource_error(FileNotFoundError(errno.ENOENT, ""), path)
         if path != "-" and os.path.isdir(resolved):
             raise resource_error(IsADirectoryError(errno.EISDIR, ""), path)

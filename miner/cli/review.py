@@ -86,8 +86,10 @@ def review(
 
     first, *other_side = filter_options.inputs(bitext, source, target)
     target = other_side[0] if other_side else None
-    if tsv is not None and labels is not None:
-        raise click.UsageError("--tsv writes a sheet and --labels reads one; do one after another")
+    if (tsv is not None) + (labels is not None) + web > 1:
+        raise click.UsageError(
+            "--tsv writes a sheet, --labels reads one and --web asks; do one after another"
+        )
     guard.check([first, target, rejects, labels, answers], {"--tsv": tsv})
     guard.check([first, target, rejects, labels, tsv], {"--answers": answers})
     kept = origin_of(first, target, layout, score_col)

@@ -19,6 +19,7 @@ from miner.index.sources import Source, read_corpus
 from miner.index.text_files import TextFile
 from miner.machine import release_pages
 from miner.tasks.task import Job, Result, hints
+from miner.text.corpus import Reading
 
 
 @dataclass(frozen=True)
@@ -33,6 +34,8 @@ class EncodedSpan:
 def read(job: Job, file: TextFile, reading: Mapping[str, Any]) -> dict[str, Any]:
     """Read one file: its sentences, their origins and the hashes of their plain forms."""
     writer = TextWriter(job.out)
+    if file.given and (unknown := reading.keys() - Reading.__annotations__.keys()):
+        raise TypeError(f"there is no setting of reading named {min(unknown)!r}")
     settings = {} if file.given else reading
     with file.opened() as local:
         source = read_corpus(writer, local, settings, job.report)

@@ -94,10 +94,9 @@ class Keep:
             raise KeepError(f"a threshold must be a finite number, not {self.threshold}")
         if self.threshold is not None and self.target_precision is not None:
             raise KeepError("a target precision chooses the threshold; give one of the two")
-        if self.target_precision is not None and not 0 < self.target_precision < 1:
-            raise KeepError(
-                f"a target precision must be between 0 and 1, not {self.target_precision}"
-            )
+        for precision in (self.target_precision, self.default_precision):
+            if precision is not None and not 0 < precision < 1:
+                raise KeepError(f"a target precision must be between 0 and 1, not {precision}")
         for name, value in (("a target precision", self.target_precision), ("decoys", self.decoys)):
             if value is not None and not self.estimate:
                 raise KeepError(f"{name} needs the estimate of precision (drop --no-estimate)")

@@ -186,7 +186,12 @@ def _text(where: str, record: dict[str, Any], column: Column) -> str:
         return str(value)
     if not isinstance(value, str):
         problem = f"is {type(value).__name__}, not text" if key in record else "is missing"
-        raise CorpusError(f"{where}: key {key!r} {problem}; there are: {', '.join(record)}")
+        nested = (
+            [f"{outer}.{inner}" for inner in cell] if isinstance(cell, dict) else [outer]
+            for outer, cell in record.items()
+        )
+        there = ", ".join(name for names in nested for name in names)
+        raise CorpusError(f"{where}: key {key!r} {problem}; there are: {there}")
     return value
 
 

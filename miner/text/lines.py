@@ -209,7 +209,7 @@ def undecodable(name: str, line: int, error: UnicodeError) -> str:
         what = f"byte offset {error.start}: 0x{error.object[error.start]:02X} is not UTF-8"
     else:
         what = "an escape spells half a surrogate pair, which is not a character"
-        return f"{name}, line {line}, {what}; mend the line, or leave it out by --on-error skip"
+        return f"{name}, line {line}, {what}; mend the line"
     return f"{name}, line {line}, {what}; convert the file with iconv -f ENCODING -t UTF-8"
 
 

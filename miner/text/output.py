@@ -41,8 +41,9 @@ def open_output(
     origin = os.fspath(path)
     final = os.path.realpath(origin)
     partial = str(durable.temporary_name(Path(final)))
-    if os.path.exists(final) and not os.path.isfile(final):
-        partial = final  # renaming would replace /dev/null by a file
+    if os.path.exists(origin) and not os.path.isfile(origin):
+        # Renaming would replace /dev/null by a file. A pipe behind /dev/stdout has no other path.
+        partial = final = origin
     try:
         if origin == "-":
             yield from _to_stdout(binary)

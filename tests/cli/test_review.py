@@ -78,6 +78,7 @@ def test_a_folder_that_cannot_be_written(
     [
         ([], "give one BITEXT"),
         (["pairs.tsv", "--tsv", "a.tsv", "--labels", "b.tsv"], "one after another"),
+        (["pairs.tsv", "--tsv", "a.tsv", "--web"], "one after another"),
         (["missing.tsv"], "missing.tsv"),
         (["pairs.tsv", "--labels", "missing.tsv"], "cannot be read"),
         (["-"], "name a file"),

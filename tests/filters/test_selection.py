@@ -152,7 +152,12 @@ def test_corpora_share_by_temperature(miner, tmp_path: Path, knowing_model) -> N
         ({"top": 3, "temperature": 2.0, "balance": "length"}, "two mixtures"),
         ({"percentile": "60:10"}, "LOW:HIGH"),
         ({"percentile": "half"}, "LOW:HIGH"),
+        ({"percentile": (10, 60)}, "LOW:HIGH"),
         ({"per_source": 0}, "out of range"),
+        ({"top": -1}, "out of range"),
+        ({"top": 1.5}, "no whole number"),
+        ({"words": -3}, "out of range"),
+        ({"precision": 2.0}, "out of range"),
     ],
 )
 def test_choices_that_cannot_be(given: dict, said: str) -> None:

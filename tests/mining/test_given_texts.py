@@ -49,6 +49,8 @@ def test_what_is_no_text_is_told_by_its_place(verifying, german_file, tmp_path):
         miner.mine([{"text": "eins"}], ["one"], encoder=model)
     with pytest.raises(CorpusError, match="^source, line 2, .*half a surrogate pair"):
         miner.mine(["eins", "zw\ud800ei"], ["one"], encoder=model)
+    with pytest.raises(TypeError, match="no setting of reading named 'threshold'"):
+        miner.mine(["eins"], ["one"], encoder=model, threshold=0.5)
     with pytest.raises(ValueError, match="is a file and would be read as a text"):
         miner.mine([str(german_file)], ["one"], encoder=model)
 

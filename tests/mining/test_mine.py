@@ -58,6 +58,8 @@ def test_choices_that_the_scores_cannot_serve(verifying: tuple[Index, Index]) ->
         miner.mine(*verifying, keep=Keep(decoys=["a"], decoy_vectors=np.ones((1, 32))))
     with pytest.raises(KeepError, match="0 or more, not -1"):
         Keep(top_n=-1)
+    with pytest.raises(KeepError, match="between 0 and 1, not 7"):
+        Keep(default_precision=7)
     with pytest.raises(KeepError, match="no function to fit again .drop --no-refit or --rank"):
         miner.mine(*verifying, settings=SearchSettings(rank="margin"), keep=Keep(refit=False))
     with pytest.raises(TypeError, match="both"):

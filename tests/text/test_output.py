@@ -137,6 +137,12 @@ def test_a_link_stays_a_link_and_a_device_a_device(tmp_path: Path) -> None:
         out.write("through")
     reader.join(5)
     assert got == [b"through"] and pipe.is_fifo()
+    ends = os.pipe()
+    with open_output(f"/dev/fd/{ends[1]}") as out:  # as /dev/stdout is before a pipe
+        out.write("too")
+    assert os.read(ends[0], 9) == b"too"
+    for end in ends:
+        os.close(end)
 
 
 class Stdout(io.BytesIO):

@@ -90,6 +90,7 @@ def test_jsonl_keys(tmp_path: Path) -> None:
     ("line", "expected"),
     [
         ('{"txt": "a", "n": 1}', "'text' is missing; there are: txt, n"),
+        ('{"a": {"de": "x"}, "n": 1}', "'text' is missing; there are: a.de, n"),
         ('{"text": "a", "id": [1]}', "list, not text"),
         ('{"text": "a", "id": true}', "bool, not text"),
     ],
