@@ -12,6 +12,7 @@ import numpy as np
 
 from miner.kernels import facts as kernel
 from miner.ragged import offsets_of
+from miner.text.numeral import plain_digits
 
 # Expressions, by the kind of fact that they only seem to have, each with parts of theirs, of which
 # one is found sooner.
@@ -31,8 +32,6 @@ _IDIOMS = {
 TWO = kernel.NUMBERS + 2
 # First words of classes of which one may stand for the other: "ein Viertel", "a quarter".
 FORMS = ("one half", "one third", "one quarter", "fourth quarter", "fifteen quarter", "thirty half")
-# A digit of another script.
-_DIGIT = re.compile(r"[^\D0-9]")
 
 
 class FactClass(NamedTuple):
@@ -103,10 +102,7 @@ class Reader:
         many languages name the next hour there. So are negations of "no later than", "not
         until" and "isn't it?".
         """
-        other = [
-            text if text.isascii() else _DIGIT.sub(lambda one: str(int(one[0])), text)
-            for text in other
-        ]
+        other = [*map(plain_digits, other)]
         seen = np.zeros((len(english), len(self.classes)), np.uint8)
         kernel.read_facts(*_bytes(english), *_bytes(other), *self._words, seen)
         for kind in _IDIOMS.keys() & set(self.kinds):

@@ -5,7 +5,8 @@ import re
 from miner.scoring.explain import Token, match
 from miner.scoring.number_agreement import compare
 from miner.scoring.verifier import Verifier
-from miner.text.numerals import Numeral, numerals
+from miner.text.numeral import Numeral
+from miner.text.numerals import numerals
 from miner.text.words import SPACELESS
 
 Spans = list[tuple[int, int]]

@@ -30,8 +30,9 @@ from miner.text.number_words import (
     LARGE_WORD,
     MINUS,
 )
-from miner.text.numerals import UNUSUAL, Numeral, Value, number_words, numerals, plain_digits
-from miner.text.spelled_numbers import may_spell
+from miner.text.numeral import Numeral, Value, plain_digits
+from miner.text.numerals import UNUSUAL, is_grouped, numerals
+from miner.text.spelled_numbers import may_spell, number_words
 
 # Digits, or East Asian number signs that may correspond to a digit on the other side.
 _DIGIT = re.compile(r"\d")
@@ -257,7 +258,8 @@ def _spelled_out(side: list[Numeral], text: str, words: str) -> list[Numeral]:
 
 
 def _both(one: Numeral) -> Iterable[object]:
-    return _keys(one, one.values + one.more)
+    """Return the keys of a number that may be a word: 3.000 is three thousand, hardly three."""
+    return _keys(one, (one.values[:1] if is_grouped(one) else one.values) + one.more)
 
 
 def _otherwise(

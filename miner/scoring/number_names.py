@@ -18,7 +18,7 @@ from miner.text.number_words import (
     PARTS,
     POWERS,
 )
-from miner.text.numerals import Numeral, plain_digits
+from miner.text.numeral import Numeral, plain_digits
 
 _DIGIT = re.compile(r"\d")
 # Months as numbers, of which a date with points may have two, and as English names.
@@ -74,10 +74,28 @@ def may_have_ordinals(text: str) -> bool:
 def other_ordinals(source: str, target: str) -> bool:
     """Tell whether each side has a Roman numeral, of a king or a century, that the other lacks."""
     texts = source, target
+    named = " I" in source and " I" in target
+    if named and (_other_first(source, target) or _other_first(target, source)):
+        return True
     if not (any(map(may_have_ordinals, texts)) and all(map(_ROMAN.search, texts))):
         return False
     left, right = map(ordinals, texts)
     return bool(left - right and right - left)
+
+
+# Name of the first, which the other side must name alike.
+_FIRST_OF_NAME = re.compile(r"\b([A-ZÀ-Ý][^\W\d_]{2,}) I(?![\w'’])")
+_LETTER_I = re.compile(r"\bI\b")
+_NAMED = re.compile(r"\b([A-ZÀ-Ý][^\W\d_]{2,}) [IVX]{2,}(?!\w)")
+
+
+def _other_first(one: str, other: str) -> bool:
+    """Tell whether a name is the first on one side and a later one on the other: Elizabeth I."""
+    first = _FIRST_OF_NAME.search(one)
+    later = _NAMED.search(other)
+    if not (first and later) or _NAMED.search(one) or _LETTER_I.search(other):
+        return False
+    return first[1][:3].lower() == later[1][:3].lower()
 
 
 def ordinals(text: str) -> set[int]:

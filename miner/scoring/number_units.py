@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from miner.expressions import expression
 from miner.text.number_words import SIGNS, SYMBOLS, table
-from miner.text.numerals import Numeral
+from miner.text.numeral import Numeral
 from miner.text.words import SPACELESS
 
 # Relative error of a converted amount, and of one with a single significant digit.
@@ -70,6 +70,8 @@ def _unit_expression(columns: int, behind: str, flags: int = 0) -> re.Pattern[st
     return expression(rf"[ \u00a0\u202f-]?{units}(?:(?![{behind}])|{joined})", flags)
 
 
+# Kinds whose possible units count beside a certain one, and letters of their words at least.
+_MEASURES, _WORD = ("length", "weight", "area", "volume"), 4
 # Units that take prefixes.
 _METRIC = ("metre", "gram", "litre", "watt", "watt hour", "hertz", "byte", "pascal", "tonne")
 _SURE = _unit_expression(1, r"\w²³/^")
@@ -80,6 +82,8 @@ _RANGE_END = expression(r" ?(?:[-–—~〜～至]|to|bis|a|à|až|do|до|и|an
 _AND = expression(r"[ \u00a0,]*(?:and|und|et|y|e|en|och|og|a|i|и|і)?[ \u00a0]*")
 # Parts of a unit behind it without a unit: 1 m 55, 3 € 50, 5'11.
 _PARTS = {"metre": 100, "euro": 100, "dollar": 100, "foot": 12, "hour": 60}
+# Regions whose dollar is 元, too.
+_DOLLAR_REGIONS = re.compile("[台臺港澳]|新加坡|加拿大|新台")
 _FAHRENHEIT = "Fahrenheit"
 
 
@@ -115,7 +119,11 @@ def named_unit(number: Numeral, text: str) -> Unit | None:
     """Return the unit that a word or a sign of currency proves, or None."""
     match = _SURE.match(text, _end(number))
     if match and match.lastgroup:
-        return _matched_unit(match)
+        unit = _matched_unit(match)
+        return None if unit.name == "yuan" and _DOLLAR_REGIONS.search(text) else unit
+    ahead = text[max(0, number.start - 2) : number.start]
+    if ahead[1:] == "$" and ahead[:1].isalpha():  # NT$
+        return None
     return _CURRENCIES.get(SIGNS.get(number.symbol, ""))
 
 
@@ -134,7 +142,13 @@ def _possible_unit(number: Numeral, text: str) -> tuple[Unit | None, int]:
 def other_units(pairs: list[tuple[Numeral, Numeral]], source: str, target: str) -> bool:
     """Tell whether equal numbers are of other units of one kind: 5 miles and 5 km."""
     units = [(named_unit(a, source), named_unit(b, target)) for a, b in pairs]
-    for row, (left, right) in enumerate(units):
+    for row, (a, b) in enumerate(pairs):
+        left, right = units[row]
+        same = a.values[:1] == b.values[:1]
+        if same and not (left and right):  # Pfund is a weight beside kg, or else a currency
+            left = left or _excused(a, source, right)
+            right = right or _excused(b, target, left)
+            units[row] = left, right
         if left and right and left.kind == right.kind and _differ(left, right):
             # Equal numbers may have been paired in another order.
             value = pairs[row][0].values[0]
@@ -142,6 +156,16 @@ def other_units(pairs: list[tuple[Numeral, Numeral]], source: str, target: str) 
             if left not in [units[i][1] for i in same] or right not in [units[i][0] for i in same]:
                 return True
     return False
+
+
+def _excused(number: Numeral, text: str, beside: Unit | None) -> Unit | None:
+    """Return the unit that a word may be, if the equal number ``beside`` has one of its kind."""
+    if beside is None or beside.kind not in _MEASURES:
+        return None
+    match = _ANY.match(text, _end(number))
+    word = match[0].strip(" -\u00a0\u202f") if match else ""
+    named = match and match.lastgroup and len(word) >= _WORD and " " not in word
+    return _matched_unit(match) if match and named and match["prefix"] is None else None
 
 
 def _differ(one: Unit, other: Unit) -> bool:
@@ -159,7 +183,7 @@ def amounts(side: list[Numeral], text: str) -> list[Amount]:
         values += [more for more in number.more if isinstance(more, Decimal) and _broken(more)]
         unit, behind = _possible_unit(number, text)
         if is_time(number) and (unit is None or unit.kind == "time"):
-            hours, *minutes = map(Decimal, number.parts[:2])
+            hours, *minutes = map(Decimal, number.parts[:2] or number.values[0][:2])
             values = [hours * 60 + minutes[0]] if minutes else [hours]
             unit = _MINUTE if minutes else unit
         last = read[-1] if read else None

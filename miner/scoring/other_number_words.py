@@ -5,52 +5,36 @@ from decimal import Decimal
 
 from miner.scoring.number_names import NEAR_FRACTION, fraction, ordinals, percent
 from miner.scoring.number_units import conversions, is_time
-from miner.text.number_words import ENGLISH_WORDS, FRACTION, LOOSE_WORDS
-from miner.text.numerals import Numeral, number_words, numerals
-from miner.text.spelled_numbers import may_spell, spelled
+from miner.text.number_words import FRACTION
+from miner.text.numeral import Numeral, Value
+from miner.text.numerals import is_grouped, numerals
+from miner.text.spelled_numbers import english_numbers, idiomatic, may_spell, spelled
 
 _DIGIT = re.compile(r"\d")
 # Numbers of a side that are compared in words at most.
 _SPELLED_AT_MOST = 3
-# Words that change the number before them: two and a half.
-_HALF = re.compile(r"\b(?:half|quarters?|eighths?)\b", re.IGNORECASE)
 
 
 def other_word(side: list[Numeral], text: str, words: str) -> bool:
-    """Tell whether a pair's only number stands beside another one in words: 25 and thirty.
+    """Tell whether a pair's only number stands beside another fraction or Roman numeral.
 
-    ``side``: the number, if ``words`` lack it. They have one number word, English or Roman, that is
-    no part of an idiom and no unit that converts.
+    ``side``: the number, if ``words`` lack it: 50 % and a third, chapter 4 and chapter V.
     """
-    if not side or side[0].digits == "1" or is_time(side[0]):
-        return False
-    if len(side[0].parts) > 1 < len(side[0].values):
-        return False
-    if any(number.values for number in spelled(words)):
+    if not side or side[0].digits == "1" or is_time(side[0]) or len(side[0].parts) > 1:
         return False
     (one,) = side
     share = percent(one, text)
     if share is not None and (there := [*FRACTION.finditer(words)]):
         return not any(abs(share - fraction(part)) <= NEAR_FRACTION for part in there)
-    if _HALF.search(words) or text[one.start - 1 : one.start].isalnum():
+    if text[one.start - 1 : one.start].isalnum() or may_spell(words):
         return False
-    hour = {value - 12 for value in one.values if isinstance(value, Decimal) and value <= 24}
-    starts = {match.start() for match in ENGLISH_WORDS.finditer(words)}
-    found = [
-        word
-        for word in number_words(words)
-        if word.start in starts
-        and words[word.start : word.end].lower() not in LOOSE_WORDS
-        and hour.isdisjoint(word.values)
-    ]
-    roman = ordinals(words)
-    if len(found) + len(roman) != 1 or ordinals(text):
-        return False
-    return bool(roman) or not [*conversions([one], text, found, words)]
+    return len(ordinals(words)) == 1 and not ordinals(text)
 
 
 # Words beside which a number is not the other side's: a half, or 15 days for two weeks.
-_SHIFTED = re.compile(r"\b(?:half|quarters?|weeks?|fortnights?|past|dozens?)\b", re.IGNORECASE)
+_SHIFTED = re.compile(
+    r"\b(?:half|quarters?|eighths?|weeks?|fortnights?|past|dozens?|others?)\b", re.IGNORECASE
+)
 
 
 def other_spelled(source: str, target: str) -> bool:
@@ -58,56 +42,86 @@ def other_spelled(source: str, target: str) -> bool:
 
     "drei Hunde" and "4 dogs" differ; "два с половиной" and "quinze jours" are left open.
     """
-    if not all(_DIGIT.search(text) or may_spell(text) for text in (source, target)):
+    texts = source, target
+    if not all(_DIGIT.search(text) or may_spell(text) for text in texts):
         return False
-    words = spelled(source), spelled(target)
-    if not any(words) or any(_SHIFTED.search(text) for text in (source, target)):
+    words = [spelled(text) for text in texts]
+    if not any(words) or not all(one.values for side in words for one in side):
         return False
-    if not all(one.values for side in words for one in side):
+    if any(_shifted(text, side) for text, side in zip(texts, words, strict=True)):
         return False
-    left, right = (_certain(text, side) for text, side in zip((source, target), words, strict=True))
+    left, right = (_certain(text, side) for text, side in zip(texts, words, strict=True))
     if not left or not right or len(left) != len(right) or len(left) > _SPELLED_AT_MOST:
         return False
-    loose = {value for text in (source, target) for value in _loose(text)}
+    loose = {value for text in texts for value in _loose(text)}
     one, other = (
-        [a for a in side if _hours(a).isdisjoint(loose.union(*map(_hours, there)))]
+        [a for a in side if not any(_may_be(a, b, loose) for b in there)]
         for side, there in ((left, right), (right, left))
     )
     return bool(one and other) and not [*conversions(one, source, other, target)]
 
 
+def _shifted(text: str, words: list[Numeral]) -> bool:
+    """Tell whether a word changes a number outside of the ``words`` that were read."""
+    return any(
+        not any(one.start <= found.start() < one.end for one in words)
+        for found in _SHIFTED.finditer(text)
+    )
+
+
+# Signs of a school before its grade, and of a month behind its number.
+_GRADES = "中高小"
+_MONTH = re.compile(" ?[月월]")
+
+
 def _certain(text: str, words: list[Numeral]) -> list[Numeral]:
     """Return the numbers of a text in digits and words; none if one is uncertain."""
     digits = numerals(text) if _DIGIT.search(text) else []
-    english = []
-    if not words:
-        spoken = {match.start() for match in ENGLISH_WORDS.finditer(text)}
-        english = [one for one in number_words(text) if one.start in spoken]
-        english = [one for one in english if not LOOSE_WORDS & {*_pieces(text, one)}]
-    unclear = any(len(one.parts) > 1 or one.power or one.digits in ("0", "1") for one in digits)
-    return [] if unclear else [*digits, *words, *english]
+    unclear = any(
+        _unclear(one)
+        or _MONTH.match(text, one.end)
+        or (one.start and text[one.start - 1] in _GRADES)
+        for one in digits
+    )
+    return [] if unclear else [*digits, *words]
 
 
-def _pieces(text: str, one: Numeral) -> list[str]:
-    return text[one.start : one.end].lower().replace("-", " ").split()
+def _unclear(one: Numeral) -> bool:
+    """Tell whether digits may be several numbers, or none."""
+    several = len(one.parts) > 1 and not is_time(one) and not is_grouped(one)
+    return several or one.digits in ("0", "1")
 
 
 def _loose(text: str) -> set[object]:
     """Return the values of the English words that are numbers of an idiom: one, second, both."""
-    return {
-        value
-        for one in number_words(text)
-        if LOOSE_WORDS & {*_pieces(text, one)}
-        for value in one.values
+    idioms = (one for one in english_numbers(text) if idiomatic(text, one))
+    return {value for one in idioms for value in one.values}
+
+
+def _may_be(one: Numeral, other: Numeral, loose: set[object]) -> bool:
+    """Tell whether numbers may be the same; one may be the hour of a time in both clocks."""
+    mine, theirs = (_with_afternoon(number) for number in (one, other))
+    if mine & loose or not mine.isdisjoint(theirs):
+        return True
+    times = [value for value in mine | theirs if isinstance(value, tuple)]
+    if is_time(one) and is_time(other):
+        return False
+    minutes = any(minute for _, minute, _ in times)  # seven, beside 7:45
+    return minutes or not _hours(mine).isdisjoint(_hours(theirs))
+
+
+def _with_afternoon(one: Numeral) -> set[Value]:
+    """Return the values of a number; 19 in digits may be seven o'clock."""
+    values = {*one.values[: 1 if is_grouped(one) else None], *one.more}
+    late = [each for each in values if isinstance(each, Decimal) and 12 < each <= 24]
+    return values | {value - 12 for value in late if one.digits}
+
+
+def _hours(values: set[Value]) -> set[Value]:
+    hours = {
+        Decimal(value[0] + late) for value in values if isinstance(value, tuple) for late in (0, 12)
     }
-
-
-def _hours(one: Numeral) -> set[object]:
-    """Return the values of a number, with the hours of a time in both clocks."""
-    values: set[object] = {*one.values, *one.more}
-    for value in [value for value in values if isinstance(value, tuple)]:
-        values |= {Decimal(value[0]), Decimal(value[0] + 12)}
-    return values
+    return values | hours
 
 
 # Days of a week, as 24/7 is not.

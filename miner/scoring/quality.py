@@ -26,7 +26,7 @@ from miner.scoring.number_agreement import compare, contradict
 from miner.scoring.pair_features import PAIR_FEATURES, TokenizedText
 from miner.scoring.transliteration import TRANSLITERATED
 from miner.scoring.verifier import Verifier
-from miner.text.numerals import Numeral
+from miner.text.numeral import Numeral
 
 # Pair features, the cosine of the vectors, and order.
 FEATURES = (*PAIR_FEATURES, "cosine", "adjacent", "adjacent_min", "order", "order_min")

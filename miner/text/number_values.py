@@ -1,10 +1,8 @@
-"""Values of numbers written in words or letters: English, Han, Ge'ez and Roman numerals."""
+"""Values of Han, Ge'ez and Roman numerals."""
 
 import re
 from decimal import Decimal
 from unicodedata import numeric
-
-from miner.text.number_words import ENGLISH, TIMES
 
 # Digits beyond which numbers are compared as text, because arithmetic would be slow.
 LONG = 40
@@ -19,43 +17,6 @@ _HAN_DIGIT = f"[{''.join(_HAN_DIGITS)}]"
 _HAN_UNIT = "[十百千万萬億亿兆]"
 # With a decimal point: 五十一点六, 十五点二亿.
 HAN = re.compile(rf"(?:{_HAN_DIGIT}|{_HAN_UNIT})+(?:[点點]{_HAN_DIGIT}+{_HAN_UNIT}*)?")
-
-
-def english_values(words: str) -> tuple[Decimal, ...]:
-    """Return the values of English number words: of the whole phrase, and of each number in it.
-
-    Two hundred and five is 205 or, before an unknown word of magnitude, 2; two and three are 5, 2
-    or 3.
-    """
-    total = current = 0
-    number_total = number = 0  # the same for the present number
-    each: list[int] = []
-    last = ""
-    for word in re.split(r" and |[ -]", words)[:LONG]:
-        if word in TIMES:
-            times = TIMES[word]
-            if not number_total and number < 100:
-                each.append(number or times)
-            if times == 12:  # two dozen are twelve and twelve
-                each.append(times)
-            current, number = max(1, current) * times, max(1, number) * times
-            if times >= 1000:
-                total, current = total + current, 0
-                number_total, number = number_total + number, 0
-        else:
-            value = ENGLISH[word]
-            joined = (last in TIMES and value < 100) or (last.endswith("ty") and value < 10)
-            if number_total + number and not joined:
-                each.append(number_total + number)
-                number_total = number = 0
-            number += value
-            # For example nineteen eighty-four, two hundred and five.
-            current = (
-                current * 100 + value if 10 <= current < 100 <= 10 * value else current + value
-            )
-        last = word
-    each.append(number_total + number)
-    return tuple(Decimal(value) for value in dict.fromkeys([total + current, *each]))
 
 
 def ethiopic(word: str) -> int:

@@ -5,52 +5,25 @@ hour, 10 or 22. Two numbers may be the same if they share a value. Values are ex
 """
 
 import re
-from dataclasses import dataclass
 from decimal import Decimal
 
 from miner.expressions import expression
-from miner.text.number_values import (
-    GEEZ,
-    HAN,
-    LONG,
-    UNIT_POWERS,
-    english_values,
-    ethiopic,
-    han,
-    roman,
-)
+from miner.text.joined_numbers import join, read_sign, read_word_before
+from miner.text.number_values import LONG, UNIT_POWERS
 from miner.text.number_words import (
     AFTER_NOON,
     BEFORE_NOON,
     CLOCK,
-    ENGLISH_WORDS,
     ERAS,
-    FIRST,
     FOLLOWING,
     FRACTIONS,
-    HALF_BEFORE,
-    LETTER_ERAS,
     MAGNITUDE,
-    MAGNITUDE_BEFORE,
     MARKS,
-    MONTH,
-    MONTHS,
     OTHER_MONTH,
     POWERS,
-    ROMAN,
-    SYMBOLS,
 )
+from miner.text.numeral import BLANKS, GAPS, MONTH_AWAY, PART, SMALL, Numeral, Value, plain_digits
 
-# Value of a numeral: a number; the digits of a very long one; or hour (of twelve), minute and half
-# of the day.
-Value = Decimal | str | tuple[int, int, bool]
-
-# Zeros of other scripts, each followed by its other digits, and full-width marks between digits.
-_ZEROS = "٠۰߀०০੦૦୦௦౦೦൦෦๐໐༠၀႐០᠐᥆᧐᪀᪐᭐᮰᱀᱐꘠꣐꤀꧐꧰꩐꯰０"
-_OTHERS = "".join(f"{zero}-{chr(ord(zero) + 9)}" for zero in _ZEROS)
-_FOREIGN = expression(f"[{_OTHERS}]")
-_WIDE = expression(f"[{_OTHERS}]|(?<=[{_OTHERS}0-9])[．：，・](?=[{_OTHERS}0-9])")
-_FULL = {"．": ".", "：": ":", "，": ",", "・": "."}
 # Number with its separators. An entity (&#8212;) is not a number.
 _TOKEN = expression(
     r"\d(?<!\d\d)(?<!&#\d)(?<!&#x\d)"  # the first digit
@@ -60,7 +33,6 @@ _TOKEN = expression(
 # Digits and fractions that `_TOKEN` lacks.
 UNUSUAL = expression(f"[{''.join(FRACTIONS)}⁰¹²³⁴-⁹₀-₉]")
 _ANY_TOKEN = expression(rf"[{''.join(FRACTIONS)}]|[⁰¹²³⁴-⁹]+|[₀-₉]+|{_TOKEN.pattern}", re.ASCII)
-_PART = expression(r"\d+", re.ASCII)
 _SEPARATOR = expression(r"\D", re.ASCII)
 # Groups of three digits; groups of two before the last three, as in India.
 _GROUPED = expression(r"[1-9]\d{0,2}(?:\D\d{3})+|[1-9]\d?(?:\D\d\d)+\D\d{3}", re.ASCII)
@@ -83,71 +55,17 @@ _HOURS = expression(r" ?(?:hours|hrs|GMT|UTC)\b")
 # Half past an hour, behind the hour.
 _HALF_PAST = expression(r"(?<=[时時点點시]) ?[半반]")
 
-_BEHIND_DIGIT = expression(r"\d[ -]?$")
 
-_MINUS, _DASHES = "-−‐‑－", "–—"
-# Characters before which a minus counts, and signs behind a number that make it a hyphen.
-_OPENING, _AFTER = " \u00a0\u202f\u3000([{（<>=/*,;:|\"'“„«", ("%", "‰", "°")
-_EITHER = ("+/-", "+/−", "+ / -", "+ / - ")
-_RANGE = f"{_MINUS}{_DASHES}/⁄~〜～至"
-# Text between ten and its exponent.
-_RAISED = ("", "⁻", "^", "^-", "**")
-_TIMES_SIGN = ("·", "×", "x", "*", "⋅", "∙", "х")
-_BLANKS = " \u00a0\u202f\u3000\u200e\u200f\u061c"
-# Words between two parts of a number: 2 million and 500 thousand.
-_AND = ("", "and", "und", "et", "y", "e", "i", "и", "og", "och", "en")
 # Maximum consecutive magnitude words, as in "a hundred thousand million".
 _STACKED = 3
-# Maximum characters between two numbers that share a magnitude: "3 to 5 million".
-_GAP = 12
-_GAPS = (" ", "\u00a0", "\u202f", "-")
 _FRACTIONS = {sign: Decimal(above) / Decimal(below) for sign, (above, below) in FRACTIONS.items()}
-# Raised and lowered digits are numbers of their own: 10⁶, m³, H₂O.
-_SMALL = "⁰¹²³⁴⁵⁶⁷⁸⁹₀₁₂₃₄₅₆₇₈₉"
-_SMALL_DIGITS = str.maketrans(_SMALL, "01234567890123456789")
+_SMALL_DIGITS = str.maketrans(SMALL, "01234567890123456789")
 # Scripts whose texts may use another calendar; characters around a year that are searched for its
 # name.
 _AROUND = 40
-# Characters between a day and the name of its month, or its year, at most.
-_MONTH = 12
 _THAI, _ARABIC, _HEBREW, _ETHIOPIC = (
     re.compile(f"[{one}]") for one in ("ก-๙", "ء-۹", "א-ת", "ሀ-ፚ")
 )
-
-
-@dataclass(slots=True)
-class Numeral:
-    """Numeral in a text, ``text[start:end]``.
-
-    values: possible values; more: less usual values.
-    power: power of ten of its magnitude word, or 0.
-    sign: "+", "-", or "" if undecided.
-    symbol: its currency or percent sign, or "".
-    digits: its groups of digits.
-    firm: False if it may not be a number, for example a word or a year of another calendar.
-    """
-
-    start: int
-    end: int
-    values: tuple[Value, ...]
-    more: tuple[Value, ...] = ()
-    power: int = 0
-    sign: str = "+"
-    symbol: str = ""
-    digits: str = ""
-    firm: bool = True
-
-    @property
-    def parts(self) -> list[str]:
-        """Return the groups of digits."""
-        return _PART.findall(self.digits)
-
-
-def plain_digits(text: str) -> str:
-    """Replace the decimal digits of all scripts by 0 to 9, character by character."""
-    if text.isascii() or not (_FOREIGN.search(text) or "．" in text):
-        return text
-    return _WIDE.sub(lambda one: _FULL.get(one[0]) or str(int(one[0])), text)
 
 
 def numerals(text: str) -> list[Numeral]:
@@ -158,13 +76,18 @@ def numerals(text: str) -> list[Numeral]:
     token = _TOKEN if text.isascii() or not UNUSUAL.search(text) else _ANY_TOKEN
     while match := token.search(text, position):
         for number in _read(text, original, match):
-            _sign(text, number)
-            _word_before(text, number)
+            read_sign(text, number)
+            read_word_before(text, number)
             if numbers:
-                _join(text, numbers[-2:], number)
+                join(text, numbers[-2:], number)
             numbers.append(number)
         position = max(match.end(), numbers[-1].end)
     return numbers
+
+
+def is_grouped(one: Numeral) -> bool:
+    """Tell whether a number has groups of three digits that can only be thousands or decimals."""
+    return _GROUPED.fullmatch(one.digits) is not None
 
 
 def _read(text: str, original: str, match: re.Match[str]) -> list[Numeral]:
@@ -173,11 +96,11 @@ def _read(text: str, original: str, match: re.Match[str]) -> list[Numeral]:
     token = match[0]
     if token in _FRACTIONS:
         return [Numeral(start, end, (_FRACTIONS[token],), digits=token)]
-    if token[0] in _SMALL:
+    if token[0] in SMALL:
         token = token.translate(_SMALL_DIGITS)
         return [Numeral(start, end, (_value(token),), digits=token)]
     after = text[end : end + 3]
-    if after[:1] in _GAPS:
+    if after[:1] in GAPS:
         after = after[1:]
     letter, both = after[:1].lower(), after[:2].lower()
     word = both in FOLLOWING or (letter in FOLLOWING and not both[1:].isalpha())
@@ -209,7 +132,7 @@ def _read(text: str, original: str, match: re.Match[str]) -> list[Numeral]:
     readings = _readings(token)
     if not readings:
         parts = (
-            (start + part.start(), start + part.end(), part[0]) for part in _PART.finditer(token)
+            (start + part.start(), start + part.end(), part[0]) for part in PART.finditer(token)
         )
         return [Numeral(low, high, (_value(part),), digits=part) for low, high, part in parts]
     if (
@@ -278,7 +201,7 @@ def _clock(text: str, match: re.Match[str]) -> Numeral:
     past = None if match["minute"] else _HALF_PAST.match(text, match.end())
     minute = 30 if past else minute
     half = (match["half"] or match["half2"] or "")[:1].lower()
-    before = text[max(0, match.start() - 3) : match.start()].rstrip(_BLANKS)
+    before = text[max(0, match.start() - 3) : match.start()].rstrip(BLANKS)
     late = {half == "p"} if half else {hour > 12} if hour > 12 or hour == 0 else {False, True}
     late = {True} if before.endswith(AFTER_NOON) else late
     late = {False} if before.endswith(BEFORE_NOON) or hour == 24 else late
@@ -318,7 +241,7 @@ def _mixed(match: re.Match[str]) -> Numeral:
             total, section = total + section.scaleb(large), Decimal(0)
     text = match[0]
     end = match.start() + len(text.rstrip())
-    parts = _PART.findall(text)
+    parts = PART.findall(text)
     # 조 may also be a clause or a group, and 천 and 만 occur in other words.
     lone = (Decimal(parts[0]),) if len(parts) == 1 and text.rstrip()[-1] in "조천" else ()
     return Numeral(match.start(), end, (total + section,), lone, power, digits=text)
@@ -326,9 +249,12 @@ def _mixed(match: re.Match[str]) -> Numeral:
 
 def _calendar(text: str, one: Numeral, year: int) -> None:
     """Add the Gregorian year, and its last two digits; leave days of other calendars open."""
-    if year < 33 and not text.isascii():
-        one.firm = not OTHER_MONTH.search(text, max(0, one.start - _MONTH), one.end + _MONTH)
-    if year < 25 and text.isascii():
+    near = max(0, one.start - MONTH_AWAY), one.end + MONTH_AWAY
+    plain = text.isascii()
+    other = (1200 < year < 1500 or 5500 < year < 5900) if plain else year < 33
+    if other and OTHER_MONTH.search(text, *near):
+        one.firm = False
+    if year < 25 and plain:
         return
     hour, minute = divmod(year, 100)
     if one.end - one.start == 4 and hour <= 24 and minute < 60:  # 0500, 1134 GMT
@@ -338,173 +264,21 @@ def _calendar(text: str, one: Numeral, year: int) -> None:
         one.more += (Decimal(minute),) * (minute > 0)
         if _CENTURY.match(text, one.end):  # "1800s" is a century, and "2000s" are the 00s
             one.more += (Decimal(hour + 1), Decimal(minute))
-    if text.isascii():
+    if plain and one.firm:
         return
     before = text[max(0, one.start - 2) : one.start].strip()
-    japanese = before[-1:] in LETTER_ERAS and text[one.end : one.end + 1] == "年"
-    era = LETTER_ERAS[before[-1:]] if japanese else ERAS.get(before)
+    japanese = before[-1:] in ERAS and text[one.end : one.end + 1] == "年"
+    era = ERAS[before[-1:]] if japanese else ERAS.get(before)
     years = [year + era] if era else []
     around = max(0, one.start - _AROUND), one.end + _AROUND
     if 2400 <= year <= 2600 and _THAI.search(text, *around):
         years.append(year - 543)
-    elif 1200 <= year <= 1450 and _ARABIC.search(text, *around):
+    elif 1200 <= year <= 1450 and (not one.firm or _ARABIC.search(text, *around)):
         lunar = int(year * 0.970224 + 621.57)
         years += [year + 621, year + 622, lunar, lunar - 1, lunar + 1]
         one.firm = False
-    elif 5500 <= year <= 5900 and _HEBREW.search(text, *around):
+    elif 5500 <= year <= 5900 and (not one.firm or _HEBREW.search(text, *around)):
         years += [year - 3760, year - 3761]
     elif 1900 <= year <= 2030 and _ETHIOPIC.search(text, *around):
         years += [year + 7, year + 8]
     one.values += tuple(map(Decimal, years))
-
-
-def _sign(text: str, one: Numeral) -> None:
-    """Read the sign of a number, and the adjacent currency or percent sign."""
-    after = text[one.end : one.end + 2]
-    if after and after[0] in _BLANKS:
-        after = after[1:]
-    one.symbol = SYMBOLS.get(after[:1], "")
-    mark = text[one.start - 1 : one.start]
-    if not mark or mark.isalnum():
-        return
-    if mark == "⁻" or text[one.start - 2 : one.start] == "^-":
-        one.sign = "-"
-        return
-    if mark in _BLANKS or mark in SYMBOLS:
-        before = text[max(0, one.start - 3) : one.start].rstrip(_BLANKS)
-        if before[-1:] not in SYMBOLS or before[-1:] in _AFTER:
-            return
-        one.symbol = one.symbol or SYMBOLS[before[-1]]
-        mark = before[-2:-1]
-    if not mark or mark not in _MINUS + _DASHES:
-        return
-    if text[: one.start].endswith(_EITHER):
-        one.sign = ""
-        return
-    position = text.rfind(mark, 0, one.start)
-    ahead = text[max(0, position - 2) : position]
-    last = ahead.rstrip(_BLANKS)[-1:]
-    clear = not ahead or ahead[-1] in _OPENING or ahead[-1] in SYMBOLS
-    one.sign = "-" if mark in _MINUS and clear and not (last.isdigit() or last in _AFTER) else ""
-
-
-def _word_before(text: str, one: Numeral) -> None:
-    """Add the value with the magnitude word, or the word for a half hour, before the number."""
-    word = None if one.power else MAGNITUDE_BEFORE.search(text, max(0, one.start - 10), one.start)
-    if word:
-        power = FIRST[word[1].lower()]
-        one.more += tuple(each.scaleb(power) for each in one.values if isinstance(each, Decimal))
-    half = HALF_BEFORE.search(text, max(0, one.start - 12), one.start)
-    if half and one.digits.isdecimal() and 0 < int(one.digits[:3]) <= 12:
-        hours = [int(one.digits) - 1, *([int(one.digits)] if half[1] else [])]
-        one.more += tuple((hour % 12, 30, late) for hour in hours for late in (False, True))
-
-
-def _join(text: str, before: list[Numeral], one: Numeral) -> None:
-    """Add the value of a number joined with the one before: 1932–33, 2-300, 3 to 5 million."""
-    last = before[-1]
-    gap = text[last.end : one.start]
-    if one.power and last.power > one.power and gap.strip(_BLANKS).lower() in _AND:
-        values = [one.values[0], last.values[0]]
-        if all(isinstance(value, Decimal) for value in values):
-            one.more += (sum(values, Decimal(0)),)
-            last.firm = False
-    if last.power and not one.power and gap in _GAPS[:3] and one.digits.isdecimal():
-        number, rest = last.values[0], one.values[0]
-        if (
-            isinstance(number, Decimal)
-            and isinstance(rest, Decimal)
-            and 10**last.power > rest >= 10
-        ):
-            last.more += (number + rest,)  # 6 bin 500
-            one.firm = False
-    if one.power and not last.power and len(gap) <= _GAP:
-        last.more += tuple(
-            value.scaleb(one.power) for value in last.values if isinstance(value, Decimal)
-        )
-    if last.digits == "10" and gap in _RAISED and one.digits.isdecimal() and len(one.digits) < 3:
-        if gap or text[one.start] in _SMALL:
-            power = int(f"{one.sign}{one.digits}")
-            last.more += (Decimal(10) ** power,)
-            _mantissa(text, before, one, power)
-        return
-    if gap in ("/", "-", ".") and not last.firm and len(last.digits) == 4:
-        one.firm = False  # a month of another calendar
-    elif not one.firm and len(one.digits) == 4 and len(last.digits) < 3 and len(gap) <= _MONTH:
-        last.firm = False
-    mark = gap.strip(_BLANKS)
-    hours = one.values[0]
-    if (
-        (mark in ("and", "to") or (len(mark) == 1 and mark in _RANGE))
-        and isinstance(hours, tuple)
-        and last.digits.isdecimal()
-    ):
-        _first_hour(last, one)
-    if (
-        len(mark) != 1
-        or mark not in _RANGE
-        or not last.digits.isdecimal()
-        or not one.digits.isdecimal()
-    ):
-        return
-    first, second = last.digits, one.digits
-    if one.sign == "-":
-        one.sign = ""
-    if len(second) < len(first) <= LONG:
-        one.more += (Decimal(first[: len(first) - len(second)] + second),)
-    elif len(first) < len(second) <= LONG and not second[len(first) :].strip("0"):
-        last.more += (Decimal(first + second[len(first) :]),)
-    above, below = last.values[0], one.values[0]
-    if gap in ("/", "⁄") and isinstance(above, Decimal) and isinstance(below, Decimal) and below:
-        last.more += (above / below,)
-        whole = before[0].values[0] if len(before) == 2 else None
-        if isinstance(whole, Decimal) and text[before[0].end : last.start] == " ":
-            last.more += (whole + above / below,)
-
-
-def _mantissa(text: str, before: list[Numeral], one: Numeral, power: int) -> None:
-    """Add the value of a mantissa before a power of ten: 1,5 · 10⁹."""
-    if len(before) < 2 or text[before[0].end : before[1].start].strip(_BLANKS) not in _TIMES_SIGN:
-        return
-    before[0].more += tuple(
-        value.scaleb(power) for value in before[0].values if isinstance(value, Decimal)
-    )
-    before[1].firm = one.firm = False
-
-
-def _first_hour(first: Numeral, last: Numeral) -> None:
-    """Let the first number of a range be an hour, as the last one is: 17-20 Uhr, 5-8 pm."""
-    hour = int(first.digits) if len(first.digits) < 3 else 25
-    if hour <= 12:
-        first.more += ((hour % 12, 0, False), (hour % 12, 0, True))
-        end = last.values[0]
-        if len(last.values) == 1 and isinstance(end, tuple) and end[1:] == (0, True):
-            first.more += (Decimal(hour + 12),)
-    elif hour < 25:
-        first.values += ((hour % 12, 0, hour < 24),)
-
-
-def number_words(text: str) -> list[Numeral]:
-    """Find numbers written as words: English, Han, Ge'ez and Roman numerals, and months."""
-    numbers = []
-    for match in ENGLISH_WORDS.finditer(text):
-        if _BEHIND_DIGIT.search(text, max(0, match.start() - 2), match.start()):
-            continue  # already part of that number
-        values = english_values(match[0].lower())
-        numbers.append(Numeral(*match.span(), values, power=0, firm=False))
-    for match in MONTH.finditer(text):
-        numbers.append(Numeral(*match.span(), (Decimal(MONTHS[match[0].lower()]),), firm=False))
-    for match in ROMAN.finditer(text):
-        if match[0] and match[0] not in "ICL":
-            numbers.append(Numeral(*match.span(), (Decimal(roman(match[0])),), firm=False))
-    for match in HAN.finditer(text):
-        if _BEHIND_DIGIT.search(text, max(0, match.start() - 2), match.start()):
-            continue
-        values = tuple(han(match[0]))
-        era = ERAS.get(text[max(0, match.start() - 2) : match.start()])
-        if era and values:
-            values += (values[0] + era,)
-        numbers.append(Numeral(*match.span(), values, firm=False))
-    for match in GEEZ.finditer(text):
-        numbers.append(Numeral(*match.span(), (Decimal(ethiopic(match[0])),), firm=False))
-    return numbers
