@@ -7,11 +7,14 @@ changed by rules that do not use the filter.
 
 The filter was developed on up to 1,200 pairs per source of the training text; the retrieval sets of
 Tatoeba are only reported. Rejected pairs of the retrieval sets are listed, so that readers can
-check them.
+check them. `number_verdicts.tsv` tells which rejected pairs of the training text have wrong
+numbers; the corrected share is without them.
 """
 
+import hashlib
 import re
 from collections.abc import Callable, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -37,6 +40,10 @@ LANGUAGES = (
 SUFFIX = "-en.tsv.xz"
 # Digit zero in the script of a language.
 ZEROS = {"zh": "０", "ja": "０", "ar": "٠", "hi": "०", "th": "๐", "fa": "۰"}
+
+# Verdicts on rejected pairs, by the start of the hash of a pair.
+VERDICTS = Path(__file__).with_name("number_verdicts.tsv")
+_HASH = 12
 
 _NUMBER = re.compile(r"(?<![\w.,:/−-])\d+(?:[.,]\d+)*(?![\w:/]|[.,]\d)", re.ASCII)
 _CLOCK = re.compile(r"(?<![\d:])(\d{1,2}):([0-5]\d)(?![\d:])", re.ASCII)
@@ -109,6 +116,18 @@ def altered(pair: Pair, kind: str, generator: np.random.Generator) -> str | None
     return target[:start] + new + target[end:]
 
 
+@cache
+def _wrong() -> frozenset[str]:
+    """Return the hashes of the pairs whose text was read to be wrong."""
+    rows = [line.split("\t") for line in VERDICTS.read_text("utf-8").splitlines()]
+    return frozenset(row[1] for row in rows if row[-1] == "wrong")
+
+
+def is_wrong(pair: Pair) -> bool:
+    """Tell whether a reader called the numbers of a pair wrong."""
+    return hashlib.sha256("\t".join(pair).encode()).hexdigest()[:_HASH] in _wrong()
+
+
 def measure(data: Path) -> dict[str, Any]:
     """Count right and altered pairs, and the rejected ones of both, by language."""
     least = FILTERS["numbers"].minimum
@@ -150,7 +169,12 @@ def measure(data: Path) -> dict[str, Any]:
                     pairs.append((pair[0], new))
             changed[kind] = {"pairs": len(pairs), "flagged": rejected(pairs)}
         right_counts = {
-            name: {"pairs": len(pairs), "rejected": rejected(pairs)} for name, pairs in sets.items()
+            name: {
+                "pairs": len(pairs),
+                "rejected": rejected(pairs),
+                "text wrong": sum(is_wrong(pair) for pair in pairs if numbers(*pair) < least),
+            }
+            for name, pairs in sets.items()
         }
         rows.append({"language": language, "right": right_counts, "altered": changed})
     everywhere = [_in_set(path, least) for path in sorted((data / "tatoeba").glob(f"*{SUFFIX}"))]
@@ -183,13 +207,17 @@ def tables(results: dict[str, Any]) -> list[str]:
     """Return the table of right pairs rejected and of altered pairs flagged, by language."""
     lines = [
         "The filter `numbers`, human translations with digits on both sides: pairs rejected of all",
-        "(some have wrong numbers), and share of pairs flagged with one number altered.",
+        "(some have wrong numbers), and share of pairs flagged with one number altered. Corrected:",
+        "without the rejected pairs whose text a reader called wrong, as a share of all.",
         "",
-        *head(["", "Tatoeba sets", "training text", "own digits", *KINDS, "all altered"]),
+        *head(
+            ["", "Tatoeba sets", "training text", "corrected", "own digits", *KINDS, "all altered"]
+        ),
     ]
     for row in results["rows"]:
         right = [row["right"].get(name) for name in ("Tatoeba sets", "training text", "own digits")]
         cells = [f"{one['rejected']} of {one['pairs']:,}" if one else "–" for one in right]
+        cells.insert(2, _corrected(right[1]))
         shares = [
             f"{found['flagged'] / found['pairs']:.1%}" if found["pairs"] else "–"
             for found in (*(row["altered"][kind] for kind in KINDS), _sum(row["altered"]))
@@ -211,6 +239,13 @@ def tables(results: dict[str, Any]) -> list[str]:
         *map(line, rejected),
     ]
     return lines
+
+
+def _corrected(right: dict[str, int] | None) -> str:
+    """Return the share of pairs rejected whose text is not wrong."""
+    if not right or "text wrong" not in right:
+        return "–"
+    return f"{(right['rejected'] - right['text wrong']) / right['pairs']:.2%}"
 
 
 def _sum(found: dict[str, dict[str, int]]) -> dict[str, int]:

@@ -12,6 +12,7 @@ from dataclasses import replace
 from decimal import Decimal
 from typing import NamedTuple
 
+from miner.scoring.number_groups import exploded, spaced_out, telephone
 from miner.scoring.number_names import (
     NEAR_FRACTION,
     fraction,
@@ -25,6 +26,7 @@ from miner.scoring.number_names import (
 )
 from miner.scoring.number_units import conversions, is_time, other_units
 from miner.scoring.other_number_words import always, other_days, other_spelled, other_word
+from miner.text.lettered_numbers import number_words
 from miner.text.number_words import (
     FRACTION,
     LARGE_WORD,
@@ -32,20 +34,16 @@ from miner.text.number_words import (
 )
 from miner.text.numeral import Numeral, Value, plain_digits
 from miner.text.numerals import UNUSUAL, is_grouped, numerals
-from miner.text.spelled_numbers import may_spell, number_words
+from miner.text.spelled_numbers import may_spell
 
 # Digits, or East Asian number signs that may correspond to a digit on the other side.
 _DIGIT = re.compile(r"\d")
-# Digits of a number that is divided into its groups at most.
-_LONG = 10
 # Numbers up to this one are often words; digits of a lone number that may be a word.
 _SPELLED, _FEW, _UNKNOWN = 20, 4, 0.5
 _QUARTERS = (Decimal("0.25"), Decimal("0.5"), Decimal("0.75"))
 _BULLETS = frozenset("-−‐‑–—•*")
 # Maximum characters between a number and a word for its sign.
 _NEAR = 16
-# Minimum digits of a telephone number, and of the last groups of one.
-_TELEPHONE, _GROUPS = 6, 4
 
 
 class Agreement(NamedTuple):
@@ -273,13 +271,13 @@ def _otherwise(
     if any(one.sign == "-" for one in left + right):
         _, left, right = _matched(_open(left, source), _open(right, target), _values, _values)
     left, right = _converted(left, source, right, target, converted)
-    left, right = _exploded(left, right, target), _exploded(right, left, source)
+    left, right = exploded(left, right, target), exploded(right, left, source)
     _, left, right = _matched(left, right, _values, _values)
     left, right = _converted(left, source, right, target, converted)
-    left, right = _spaced_out(left, source, right), _spaced_out(right, target, left)
+    left, right = spaced_out(left, source, right), spaced_out(right, target, left)
     left, right = with_halves(left, source), with_halves(right, target)
     _, left, right = _matched(left, right, _values, _values)
-    if _telephone(left, right) or _telephone(right, left):
+    if telephone(left, right) or telephone(right, left):
         return [], []
     return left, right
 
@@ -310,53 +308,3 @@ def _open(side: list[Numeral], text: str) -> list[Numeral]:
         else one
         for one in side
     ]
-
-
-def _exploded(side: list[Numeral], others: list[Numeral], text: str) -> list[Numeral]:
-    """Divide times, and lists that the other side has number by number.
-
-    2:15 may be a score or a verse, 7,10 two numbers, 31.8 a date.
-    """
-    if all(len(one.parts) == 1 for one in side):
-        return side
-    there = {value for one in (*others, *number_words(text)) for value in one.values}
-    there |= {Decimal(part) for one in others if ":" in one.digits for part in one.parts}
-    found = []
-    for one in side:
-        if len(one.parts) < 2 or max(map(len, one.parts)) > _LONG:
-            found.append(one)
-            continue
-        parts = [Decimal(part) for part in one.parts]
-        if not is_time(one) and not there.issuperset(parts):
-            found.append(one)
-            continue
-        for value, part in zip(parts, one.parts, strict=True):
-            found.append(replace(one, values=(value,), more=(), digits=part))
-    return found
-
-
-def _spaced_out(side: list[Numeral], text: str, others: list[Numeral]) -> list[Numeral]:
-    """Join single digits between spaces to a number that the other side has: 3 0 is 30."""
-    there = {one.digits for one in others}
-    found: list[Numeral] = []
-    for one in side:
-        if found and len(one.digits) == 1 and text[found[-1].end : one.start] in (" ", "\u3000"):
-            digits = found[-1].digits + one.digits
-            if len(found[-1].digits) == 1 and digits in there:
-                found[-1] = replace(
-                    found[-1], end=one.end, values=(Decimal(digits),), digits=digits
-                )
-                continue
-        found.append(one)
-    return found
-
-
-def _telephone(left: list[Numeral], right: list[Numeral]) -> bool:
-    """Tell whether groups of digits make one number that the other side writes in other groups."""
-    if len(left) < 2 or not right:
-        return False
-    one, other = ("".join(part for a in side for part in a.parts) for side in (left, right))
-    if len(one) >= _GROUPS and one == other:
-        return True
-    shorter, longer = sorted((one.lstrip("0"), other.lstrip("0")), key=len)
-    return len(shorter) >= _TELEPHONE and longer.endswith(shorter)

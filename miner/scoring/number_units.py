@@ -14,6 +14,7 @@ from typing import NamedTuple
 from miner.expressions import expression
 from miner.text.number_words import SIGNS, SYMBOLS, table
 from miner.text.numeral import Numeral
+from miner.text.numerals import is_grouped
 from miner.text.words import SPACELESS
 
 # Relative error of a converted amount, and of one with a single significant digit.
@@ -117,7 +118,7 @@ def _matched_unit(match: re.Match[str]) -> Unit:
 
 def named_unit(number: Numeral, text: str) -> Unit | None:
     """Return the unit that a word or a sign of currency proves, or None."""
-    match = _SURE.match(text, _end(number))
+    match = _SURE.match(text, _end(number)) or (number.power and _SURE.match(text, number.end))
     if match and match.lastgroup:
         unit = _matched_unit(match)
         return None if unit.name == "yuan" and _DOLLAR_REGIONS.search(text) else unit
@@ -130,7 +131,7 @@ def named_unit(number: Numeral, text: str) -> Unit | None:
 def _possible_unit(number: Numeral, text: str) -> tuple[Unit | None, int]:
     """Return the unit of a number, perhaps behind the last number of a range, and its end."""
     end = _end(number)
-    match = _ANY.match(text, end)
+    match = _ANY.match(text, end) or (_ANY.match(text, number.end) if number.power else None)
     if match is None and (last := _RANGE_END.match(text, end)):
         match = _ANY.match(text, last.end())
         end = last.end() if match else end
@@ -144,8 +145,10 @@ def other_units(pairs: list[tuple[Numeral, Numeral]], source: str, target: str) 
     units = [(named_unit(a, source), named_unit(b, target)) for a, b in pairs]
     for row, (a, b) in enumerate(pairs):
         left, right = units[row]
-        same = a.values[:1] == b.values[:1]
-        if same and not (left and right):  # Pfund is a weight beside kg, or else a currency
+        grouped = is_grouped(a) or is_grouped(b)
+        if grouped and a.values[:1] != b.values[:1]:  # 1,6 km and 1,600 m
+            continue
+        if not (left and right):  # Pfund is a weight beside kg, or else a currency
             left = left or _excused(a, source, right)
             right = right or _excused(b, target, left)
             units[row] = left, right
@@ -162,7 +165,7 @@ def _excused(number: Numeral, text: str, beside: Unit | None) -> Unit | None:
     """Return the unit that a word may be, if the equal number ``beside`` has one of its kind."""
     if beside is None or beside.kind not in _MEASURES:
         return None
-    match = _ANY.match(text, _end(number))
+    match = _ANY.match(text, number.end if number.power else _end(number))
     word = match[0].strip(" -\u00a0\u202f") if match else ""
     named = match and match.lastgroup and len(word) >= _WORD and " " not in word
     return _matched_unit(match) if match and named and match["prefix"] is None else None

@@ -10,6 +10,7 @@ _MINUS, _DASHES = "-−‐‑－", "–—"
 # Characters before which a minus counts, and signs behind a number that make it a hyphen.
 _OPENING, _AFTER = " \u00a0\u202f\u3000([{（<>=/*,;:|\"'“„«", ("%", "‰", "°")
 _EITHER = ("+/-", "+/−", "+ / -", "+ / - ")
+_ENDS = ("-", "–", "—", "~", "～", "〜", "至", "到", "to", "bis", "до", "až", "do", "à", "a")
 _RANGE = f"{_MINUS}{_DASHES}/⁄~〜～至"
 # Text between ten and its exponent.
 _RAISED = ("", "⁻", "^", "^-", "**")
@@ -81,9 +82,12 @@ def join(text: str, before: list[Numeral], one: Numeral) -> None:
             last.more += (number + rest,)  # 6 bin 500
             one.firm = False
     if one.power and not last.power and len(gap) <= _GAP:
-        last.more += tuple(
+        scaled = tuple(
             value.scaleb(one.power) for value in last.values if isinstance(value, Decimal)
         )
+        if gap.strip(BLANKS) in _ENDS:  # 600 to 700万, as on the other side 6 to 7 million
+            last.values += scaled
+        last.more += scaled
     if last.digits == "10" and gap in _RAISED and one.digits.isdecimal() and len(one.digits) < 3:
         if gap or text[one.start] in SMALL:
             power = int(f"{one.sign}{one.digits}")

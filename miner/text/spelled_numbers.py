@@ -14,15 +14,11 @@ from itertools import pairwise, product
 from typing import NamedTuple
 
 from miner.expressions import expression
-from miner.text.number_values import GEEZ, HAN, ethiopic, han, roman
+from miner.text.counted_numbers import COUNT, COUNTED, counted
 from miner.text.number_words import (
-    ERAS,
     FORMS,
     MAGNITUDE,
-    MONTH,
-    MONTHS,
     POWERS,
-    ROMAN,
     table,
 )
 from miner.text.numeral import Numeral
@@ -35,7 +31,7 @@ class Word(NamedTuple):
     times: bool = False
 
 
-_BEHIND_DIGIT = expression(r"\d[ -]?$")
+BEHIND_DIGIT = expression(r"\d[ -]?$")
 # Characters between the ends of a range at most, and the least word of magnitude that they share.
 _RANGE, _LARGE = 6, 1000
 # Words of a number that are read at most, and values of a number at most.
@@ -108,21 +104,8 @@ _WORD_BEFORE = re.compile(r"([^\W\d_]+) (?:(?:y|e|et|i|og|och|en|und|és|a|и|va
 # English words that are counted where a blank stands before them: thirty second cousins.
 _APART = frozenset(("first", "second", "single", "couple", "pair", "quarter"))
 _AND_BEFORE = ("و", "ו")
-_THAI_ONES = "หนึ่ง สอง สาม สี่ ห้า หก เจ็ด แปด เก้า"
-_THAI = {word: i for i, word in enumerate(_THAI_ONES.split(), start=1)} | {"เอ็ด": 1, "ยี่": 2}
-_THAI_WORD = "|".join([*_THAI, "สิบ"])
-# Marks beside words, and characters of numbers in scripts without spaces.
-_MARKS, _COUNT = ".,?!-।", re.compile("[〇二三四五六七八九十百千万两สหจปกย]")
-_ONE, _MORE = "一二三四五六七八九", "一二三四五六七八九十百千万"
-_COUNTED = expression(
-    rf"(?<![{FORMS['not_before_han']}{_MORE}])"
-    rf"([二三四五六七八九]?十[{_ONE}]?|[二三四五六七八九两])(?={FORMS['counters_han']})"
-    rf"|(?<![{FORMS['not_before_han']}{_MORE}])((?:[二三四五六七八九]十[{_ONE}]|十[{_ONE}]"
-    rf"|[{_ONE}]千?[{_ONE}]?百[{_ONE}零〇]?十?[{_ONE}]?|[{_ONE}两]千[零〇]?[{_ONE}]?百?[{_ONE}]?十?[{_ONE}]?"
-    rf"|[{_ONE}两十百千]+[万萬](?:[{_ONE}]千)?)(?![{FORMS['not_behind_han']}{_MORE}亿億萬]))"
-    rf"|(?<![〇零{_ONE}])([〇零{_ONE}]{{4}}(?=年))"
-    rf"|((?:{_THAI_WORD})+)(?={FORMS['counters_thai']})"
-)
+# Marks beside words.
+_MARKS = ".,?!-।"
 _BEFORE, _BEHIND = FORMS["minutes_before"], FORMS["minutes_behind"]
 _MINUTES_BEFORE = expression(rf"(?<!\w)({'|'.join(sorted(_BEFORE, key=len, reverse=True))}) \Z")
 _MINUTES_BEHIND = expression(
@@ -154,7 +137,7 @@ def may_spell(text: str) -> bool:
     for mark in _MARKS:
         words = words.replace(mark, " ")
     return not _KNOWN.isdisjoint(words.split()) or (
-        not text.isascii() and _COUNT.search(text) is not None and bool(_COUNTED.search(text))
+        not text.isascii() and COUNT.search(text) is not None and bool(COUNTED.search(text))
     )
 
 
@@ -166,7 +149,7 @@ def spelled(text: str) -> list[Numeral]:
         if group.doubtful or (lower[group.start : group.end] == "ten" and not _is_english(lower)):
             continue
         times = any(read[0] and read[0].times for read in group.readings.values())
-        if times and _BEHIND_DIGIT.search(lower, max(0, group.start - 2), group.start):
+        if times and BEHIND_DIGIT.search(lower, max(0, group.start - 2), group.start):
             continue  # a part of that number: 5 million
         part = lower[group.start - 1 : group.start] == "-"  # of a word: dece-cinque
         open_end = part or any(e.match(lower, group.end) for e in (MAGNITUDE, _UNIT_BEHIND))
@@ -181,12 +164,8 @@ def spelled(text: str) -> list[Numeral]:
         large = [value for value in after.values if isinstance(value, Decimal) and value >= _LARGE]
         if large and after.start - one.end <= _RANGE and one.values and one.values[0] not in large:
             one.values = ()  # six to seven thousand
-    if not text.isascii() and _COUNT.search(text):
-        for match in _COUNTED.finditer(text):
-            run = match[1] or match[2] or match[3]
-            value = han(run)[0] if run else Decimal(_thai(match[4]))
-            known = (value,) if value > 1 else ()
-            numbers.append(_clock(text, Numeral(*match.span(), known, firm=False)))
+    if not text.isascii() and COUNT.search(text):
+        numbers += [_clock(text, one) for one in counted(text)]
     return numbers
 
 
@@ -359,37 +338,3 @@ def _clock(lower: str, one: Numeral) -> Numeral:
         behind.end() if behind else one.end,
     )
     return one
-
-
-def _thai(text: str) -> int:
-    total = digit = 0
-    for word in re.findall(_THAI_WORD, text):
-        if word == "สิบ":
-            total, digit = total + 10 * (digit or 1), 0
-        else:
-            digit = _THAI[word]
-    return total + digit
-
-
-def number_words(text: str) -> list[Numeral]:
-    """Find numbers written as words: English, Han, Ge'ez and Roman numerals, and months."""
-    numbers = []
-    for number in english_numbers(text):
-        if not _BEHIND_DIGIT.search(text, max(0, number.start - 2), number.start):
-            numbers.append(number)  # otherwise already a part of that number
-    for match in MONTH.finditer(text):
-        numbers.append(Numeral(*match.span(), (Decimal(MONTHS[match[0].lower()]),), firm=False))
-    for match in ROMAN.finditer(text):
-        if match[0] and match[0] not in "ICL":
-            numbers.append(Numeral(*match.span(), (Decimal(roman(match[0])),), firm=False))
-    for match in HAN.finditer(text):
-        if _BEHIND_DIGIT.search(text, max(0, match.start() - 2), match.start()):
-            continue
-        values = tuple(han(match[0]))
-        era = ERAS.get(text[max(0, match.start() - 2) : match.start()])
-        if era and values:
-            values += (values[0] + era,)
-        numbers.append(Numeral(*match.span(), values, firm=False))
-    for match in GEEZ.finditer(text):
-        numbers.append(Numeral(*match.span(), (Decimal(ethiopic(match[0])),), firm=False))
-    return numbers

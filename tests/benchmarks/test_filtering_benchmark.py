@@ -1,5 +1,6 @@
 """Benchmark of filters: noise, metrics and systems."""
 
+import hashlib
 import json
 from pathlib import Path
 from typing import Any
@@ -109,3 +110,17 @@ def test_one_shared_number_is_altered() -> None:
     for kind in ("× 10", "× 100", "digit changed", "sign"):
         new = found[kind]
         assert new is not None and new != pair[1] and altered_numbers.numbers(pair[0], new) == 0
+
+
+def test_pairs_whose_text_was_read_to_be_wrong_are_taken_away(monkeypatch, tmp_path):
+    pair = ("drei Hunde, 3", "4 dogs")
+    name = hashlib.sha256("\t".join(pair).encode()).hexdigest()[:12]
+    verdicts = tmp_path / "verdicts.tsv"
+    verdicts.write_text(f"# head\nde\t{name}\twrong\n")
+    monkeypatch.setattr(altered_numbers, "VERDICTS", verdicts)
+    altered_numbers._wrong.cache_clear()
+    assert altered_numbers.is_wrong(pair) and not altered_numbers.is_wrong(pair[::-1])
+    altered_numbers._wrong.cache_clear()
+    counts = {"pairs": 200, "rejected": 3, "text wrong": 2}
+    assert altered_numbers._corrected(counts) == "0.50%"
+    assert altered_numbers._corrected(None) == "–"
