@@ -118,7 +118,9 @@ def _matched_unit(match: re.Match[str]) -> Unit:
 
 def named_unit(number: Numeral, text: str) -> Unit | None:
     """Return the unit that a word or a sign of currency proves, or None."""
-    match = _SURE.match(text, _end(number)) or (number.power and _SURE.match(text, number.end))
+    match = _SURE.match(text, _end(number))
+    if match is None and number.power:  # 93 million miles
+        match = _SURE.match(text, number.end)
     if match and match.lastgroup:
         unit = _matched_unit(match)
         return None if unit.name == "yuan" and _DOLLAR_REGIONS.search(text) else unit
@@ -186,7 +188,9 @@ def amounts(side: list[Numeral], text: str) -> list[Amount]:
         values += [more for more in number.more if isinstance(more, Decimal) and _broken(more)]
         unit, behind = _possible_unit(number, text)
         if is_time(number) and (unit is None or unit.kind == "time"):
-            hours, *minutes = map(Decimal, number.parts[:2] or number.values[0][:2])
+            clock = number.values[0]
+            spoken = clock[:2] if isinstance(clock, tuple) else ()  # Viertel nach drei
+            hours, *minutes = map(Decimal, number.parts[:2] or spoken)
             values = [hours * 60 + minutes[0]] if minutes else [hours]
             unit = _MINUTE if minutes else unit
         last = read[-1] if read else None
