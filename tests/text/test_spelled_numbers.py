@@ -29,6 +29,7 @@ SAME = [
     ("treinta primos", "thirty second cousins"), ("six heures trente", "6:30"),
     ("šest až sedm tisíc", "6,000 to 7,000"), ("साढ़े दस", "10:30"),
     ("中2のとき", "eighth grade"), ("6月末", "in June, three leaders met"), ("三所", "two others"),
+    ("nítján hundruð og eitt", "nineteen hundred and one"),
     ("3.000", "three thousand"), ("Ten dzwon o ósmej", "The bell at eight"),
     ("dece-cinque", "fifteen"), ("iki dešimties", "10"), ("kahekümne kolme", "23"),
 ]  # fmt: skip
