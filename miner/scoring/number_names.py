@@ -203,7 +203,8 @@ def replaceable(one: Numeral, text: str, other: Numeral, others: str) -> bool:
         name = _NAME_BEFORE.search(beside, max(0, number.start - 2), number.start)
         if _is_year(year, around) and (name or is_time(number) or _is_day(number)):
             return False
-        if name and named_unit(year, around):
+        unit = named_unit(year, around) if name else None
+        if unit and unit.kind != "money":  # RMB5
             return False
     return True
 

@@ -130,10 +130,16 @@ def named_unit(number: Numeral, text: str) -> Unit | None:
     return _CURRENCIES.get(SIGNS.get(number.symbol, ""))
 
 
+def _behind_magnitude(number: Numeral, text: str) -> re.Match[str] | None:
+    """Match the unit of 93 million miles; times are left out, as decades would convert to years."""
+    match = _ANY.match(text, number.end) if number.power else None
+    return match if match and match.lastgroup and _matched_unit(match).kind in _MEASURES else None
+
+
 def _possible_unit(number: Numeral, text: str) -> tuple[Unit | None, int]:
     """Return the unit of a number, perhaps behind the last number of a range, and its end."""
     end = _end(number)
-    match = _ANY.match(text, end) or (_ANY.match(text, number.end) if number.power else None)
+    match = _ANY.match(text, end) or _behind_magnitude(number, text)
     if match is None and (last := _RANGE_END.match(text, end)):
         match = _ANY.match(text, last.end())
         end = last.end() if match else end

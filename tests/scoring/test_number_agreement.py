@@ -191,6 +191,7 @@ OTHER = [
     ("1.5兆", "1.5 billion"), ("2 billones", "2 billion"), ("3.000", "three hundred"),
     ("5元", "5 dollars"),
     ("600-700万", "600-700 million"), ("150 Millionen Kilometer", "150 million miles"),
+    ("505 εκατομμύρια χρόνια", "5050 million years"), ("61311万元", "RMB613.11 billion"),
     ("100 złotych", "100 euros"), ("5000 원", "5,000 yen"), ("100 Franken", "100 euros"),
     ("100 บาท", "100 dollars"), ("15 дни", "15 weeks"), ("5 jam", "5 days"),
     ("5 Pfund", "5 kg"), ("5 livres", "5 kilos"), ("3 pouces", "3 cm"), ("10 фунтов", "10 kg"),
