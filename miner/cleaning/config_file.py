@@ -115,6 +115,8 @@ def read_config(
     with a pattern if it is for some files, ``minimum``, ``maximum`` and its settings. Raises
     :class:`~miner.errors.ArtifactError`.
     """
+    if str(path) in FILTERS and not Path(path).exists():
+        raise ArtifactError(f"{path}: a filter, not a file of filters; give it in a list")
     path = Path(path)
     read = peer_config(path, note) if is_peer_config(path) else read_toml(path)
     record = {key: value for key, value in read.items() if key.replace("-", "_") not in options}

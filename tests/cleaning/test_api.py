@@ -290,5 +290,7 @@ def test_text_in_one_language(german, english, tmp_path):
     assert [row["source"] for row in of_file] == german[:40]
     short = miner.filter(texts, filters=[{"name": "length", "maximum": 5}], mono=True)
     assert 0 < len(short) < 40
+    with pytest.raises(MinerError, match="length: a filter, not a file of filters"):
+        miner.filter(texts, filters="length", mono=True)
     with pytest.raises(MinerError, match="quality compares two sides"):
         miner.filter(texts, filters=["quality"], mono=True)
