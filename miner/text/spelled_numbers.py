@@ -16,6 +16,7 @@ from typing import NamedTuple
 from miner.expressions import expression
 from miner.text.counted_numbers import COUNT, COUNTED, counted
 from miner.text.number_words import (
+    FOLLOWING,
     FORMS,
     MAGNITUDE,
     POWERS,
@@ -216,7 +217,7 @@ def _groups(lower: str) -> list[_Group]:
             last.readings, last.end = longer, end
             last.doubtful &= doubtful
             continue
-        near = last and start - last.end <= _RANGE
+        near = last and start - last.end <= _RANGE and word[:2] in FOLLOWING
         if last and near and not shared and (power := _magnitude(lower, last, end)):
             half = any(read[-1] and read[-1].values[0] % 1 for read in last.readings.values())
             for before in last.readings.values():
