@@ -2,6 +2,7 @@
 
 from benchmarks import report
 from benchmarks.markdown import table
+from miner.text_table import count_of
 
 # Job and unit of throughput of the sections of speed.json.
 JOBS = {
@@ -66,7 +67,10 @@ def _speed() -> list[tuple[str, str, str, str]]:
         section = report.read("speed.json")["sections"][name]
         cpu, results = section["hardware"]["cpu"], section["results"]
         for row in results["rows"][:2]:
-            measured, machine = f"{job}: {row['name']}", f"{results['threads']} threads, {cpu}"
+            measured, machine = (
+                f"{job}: {row['name']}",
+                f"{count_of(results['threads'], 'thread')}, {cpu}",
+            )
             rows.append((measured, machine, f"{row['sentences/s']:,} {unit}", _page("speed")))
     return rows
 

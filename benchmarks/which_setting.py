@@ -5,6 +5,7 @@ from typing import Any
 from benchmarks import report
 from benchmarks.filtering.systems import PRECISE
 from benchmarks.markdown import table
+from miner.text_table import count_of
 
 Row = tuple[str, str, str, str]
 COLUMNS = "job and size", "command", "time, memory", "what to expect"
@@ -55,10 +56,10 @@ def filters() -> list[Row]:
         )
 
     usual, rules = speed["results"]["rows"][:2]
-    cores = speed["hardware"]["cores"]
+    threads = count_of(speed["results"]["threads"], "thread")
 
     def cost(row: dict[str, Any]) -> str:
-        return f"{row['sentences/s']:,.0f} rows/s on {cores} cores, {row['peak MiB']:,.0f} MiB"
+        return f"{row['sentences/s']:,.0f} rows/s by {threads}, {row['peak MiB']:,.0f} MiB"
 
     return [
         (
