@@ -290,7 +290,7 @@ def calibrate(
         fitted.mixture,
         totals[1:],
         most,
-        foreseen.drawn if near_copied else None,
+        near=foreseen.drawn if near_copied else None,
     )
     if labelled is not None and labels is not None:
         note = f"{len(labelled)} of {count_of(len(labels), 'label')} are of pairs that were found"

@@ -238,16 +238,16 @@ class Histogram:
         mixture: Mixture,
         total: np.ndarray,
         most: float,
-        near: Callable[[int, np.ndarray], np.ndarray] | None,
         kept: np.ndarray,
+        near: Callable[[int, np.ndarray], np.ndarray] | None = None,
     ) -> tuple[np.ndarray, np.ndarray]:
         """Bootstrap precision and recall of the ``kept (t,)`` best pairs: two ``(b, t) float64``.
 
         ``total (b,)``: numbers of right pairs, unless the mixture finds more; there are at most
         ``most``. ``near`` draws numbers of wrong pairs that decoys do not foresee, for the number
-        of a resample and ``kept``. Sources, decoys and the modelled range are resampled. Given the
-        probabilities, the numbers of wrong and of missed pairs are random, with an uncertain
-        expectation.
+        of a resample and ``kept`` [none]. Sources, decoys and the modelled range are resampled.
+        Given the probabilities, the numbers of wrong and of missed pairs are random, with an
+        uncertain expectation.
         """
         generator = np.random.default_rng(SEED)
         precision = np.empty((RESAMPLES, len(kept)))

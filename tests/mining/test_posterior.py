@@ -15,7 +15,7 @@ from miner.precision.mixture import (
     interval,
 )
 
-NOTHING_MORE = np.zeros(RESAMPLES), np.inf, None
+NOTHING_MORE = np.zeros(RESAMPLES), np.inf
 
 
 def world(
